@@ -1,0 +1,192 @@
+"""One node's two runs, sorted out: rows that pair, rows that one side broke, rows that one side never reached."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import TypeVar
+
+from zl_bench.analysis.pairing import NOTHING_UNSTABLE, criterion_print, pair_rows, self_differences, unreadable_row
+from zl_bench.analysis.prints import Fingerprints, StageRules
+from zl_bench.model import (
+    SIDES,
+    Absence,
+    BrokenRow,
+    FailedRow,
+    KernelIdentity,
+    OneSidedRow,
+    PairedRow,
+    Row,
+    RowKey,
+    Run,
+    Side,
+)
+
+BREAKING_ABSENCES = ("failed", "timeout", "crashed")
+"""Ways for a run to end early that break the first row which it then never reached. A stand-in device that can not do
+something, a dtype, a skip or a process that never started say nothing about the switch."""
+
+Keyed = TypeVar("Keyed", Row, FailedRow)
+
+OTHER: dict[Side, Side] = {"before": "after", "after": "before"}
+
+
+@dataclass(frozen=True)
+class SortedNode:
+    """The rows of one node's pair of runs, each in exactly one place, in the order in which they were measured."""
+
+    node: str
+    before: Run
+    after: Run
+    paired: tuple[PairedRow, ...]
+    broken: tuple[BrokenRow, ...]
+    one_sided: tuple[OneSidedRow, ...]
+    failed: tuple[tuple[Side, FailedRow], ...]
+    paired_kernels: tuple[tuple[Side, KernelIdentity, str, int], ...]
+    """(side, identity, criterion digest, converts) of each distinct kernel that the paired rows launched."""
+    launches_anywhere: bool
+    """Whether any row of either side launched a Triton kernel, paired or not."""
+    unchecked_rows: int = 0
+    """Paired rows that a self-check was asked for and has no repetition of."""
+
+    def run(self, side: Side) -> Run:
+        """The run of that side."""
+        return self.before if side == "before" else self.after
+
+
+@dataclass
+class _Half:
+    """One side while it is being sorted: comparable rows and failed rows by key, and the order of the rows."""
+
+    run: Run
+    rows: dict[RowKey, Row] = field(default_factory=dict)
+    failed: dict[RowKey, FailedRow] = field(default_factory=dict)
+
+
+def sort_node(before: Run, after: Run, prints: Fingerprints, rules: StageRules, again: Run | None = None) -> SortedNode:
+    """Put every row of two runs of one node where it belongs; `again` is the before side's repetition (self-check)."""
+    before, after = captured(before), captured(after)
+    halves: dict[Side, _Half] = {"before": _half(before, prints, rules), "after": _half(after, prints, rules)}
+    repeated = _half(again, prints, rules) if again is not None else None
+    left, right = halves["before"], halves["after"]
+
+    paired: list[PairedRow] = []
+    unchecked = 0
+    for key, row in left.rows.items():
+        if key not in right.rows:
+            continue
+        unstable = NOTHING_UNSTABLE
+        if repeated is not None:
+            repetition = repeated.rows.get(key)
+            unchecked += repetition is None
+            unstable = self_differences(row, repetition, prints, rules)
+        paired.append(pair_rows(row, right.rows[key], prints, rules, unstable))
+
+    broken: list[BrokenRow] = []
+    one_sided: list[OneSidedRow] = []
+    for side in SIDES:
+        broke, alone = _missing_on(side, halves[side], halves[OTHER[side]])
+        broken.extend(broke)
+        one_sided.extend(alone)
+    kernels = dict.fromkeys(
+        (side, kernel.identity, found.digest, found.converts)
+        for row in paired
+        for side in SIDES
+        for kernel in halves[side].rows[row.key].launches
+        for found in (criterion_print(kernel, prints, rules),)
+    )
+    return SortedNode(
+        node=before.node,
+        before=before,
+        after=after,
+        paired=tuple(paired),
+        broken=tuple(broken),
+        one_sided=tuple(one_sided),
+        failed=tuple((side, row) for side in SIDES for row in halves[side].failed.values()),
+        paired_kernels=tuple(kernels),
+        launches_anywhere=any(row.launches for half in halves.values() for row in half.run.rows),
+        unchecked_rows=unchecked,
+    )
+
+
+def captured(run: Run) -> Run:
+    """The run itself, or a failed run without rows if it compiled kernels and its rows show no launch of any.
+
+    Such rows would read as NO_KERNEL while the cache says otherwise (R4). Compiles of a run that failed explain
+    themselves: a row or a test that raised after compiling leaves kernels behind that no row ever launched.
+    """
+    failed = run.failed_rows or (run.absence is not None and not run.absence.clean)
+    if not run.compiles or not run.rows or failed or any(row.launches for row in run.rows):
+        return run
+    reason = f"{run.compiles} kernels were compiled in {len(run.rows)} rows, but no launch of any was captured"
+    return replace(run, rows=(), absence=Absence("nothing captured", reason))
+
+
+def _half(run: Run, prints: Fingerprints, rules: StageRules) -> _Half:
+    half = _Half(run, failed={row.key: row for row in distinct_rows(run.failed_rows)})
+    for row in distinct_rows(run.rows):
+        rejected = unreadable_row(row, prints, rules)
+        if rejected is not None:
+            half.failed.setdefault(row.key, rejected)
+        elif row.key not in half.failed:
+            half.rows[row.key] = row
+    return half
+
+
+def distinct_rows(rows: Sequence[Keyed]) -> list[Keyed]:
+    """The rows with unique keys: a repeated key, which a probe should not write, moves to the next free ordinal."""
+    used: set[RowKey] = set()
+    distinct = []
+    for row in rows:
+        key = row.key
+        while key in used:
+            key = replace(key, ordinal=key.ordinal + 1)
+        used.add(key)
+        distinct.append(row if key == row.key else replace(row, key=key))
+    return distinct
+
+
+def _missing_on(side: Side, here: _Half, there: _Half) -> tuple[list[BrokenRow], list[OneSidedRow]]:
+    """The rows that the other side measured and this one did not: broken here, or merely not reached."""
+    broken: list[BrokenRow] = []
+    one_sided: list[OneSidedRow] = []
+    missing = []
+    for key in there.rows:
+        failure = here.failed.get(key)
+        if failure is not None:
+            broken.append(BrokenRow(key, side, failure.phase, failure.kernel, failure.stage, failure.message))
+        elif key not in here.rows:
+            missing.append(key)
+    if not missing:
+        return broken, one_sided
+    absence = here.run.absence
+    # A failure that ended its test may carry a key of its own: the row's detail was not known yet when it happened.
+    ended = [row for row in here.failed.values() if row.whole_test]
+    strays = [row for row in ended if row.key not in there.rows and row.key not in there.failed]
+    if strays:
+        first, *missing = missing
+        failure = strays[0]
+        broken.append(BrokenRow(first, side, failure.phase, failure.kernel, failure.stage, failure.message))
+    elif absence is not None and _breaks(absence, ended):
+        first, *missing = missing
+        phase = "compile" if absence.kind == "failed" and (absence.kernel or absence.stage) else absence.kind
+        broken.append(BrokenRow(first, side, phase, absence.kernel, absence.stage, absence.reason))
+    why = _why_missing(absence, ended)
+    one_sided.extend(OneSidedRow(key, OTHER[side], why) for key in missing)
+    return broken, one_sided
+
+
+def _breaks(absence: Absence, ended: list[FailedRow]) -> bool:
+    """Whether the run's early end is a failure of the first row that it did not reach."""
+    if absence.clean or absence.kind not in BREAKING_ABSENCES:
+        return False
+    # A failed test with a failed row of its own is that row's failure, wherever it was counted.
+    return absence.kind != "failed" or not ended
+
+
+def _why_missing(absence: Absence | None, ended: list[FailedRow]) -> str:
+    if ended:
+        return f"the test ended before it: {ended[0].message}"
+    if absence is not None:
+        return absence.reason
+    return "the run ended in good order without it"

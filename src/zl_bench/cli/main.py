@@ -1,0 +1,43 @@
+"""The `zl-bench` command: the table of its sub-commands, and the edge where errors become messages and exit codes."""
+
+from __future__ import annotations
+
+import sys
+
+import click
+
+from zl_bench import __version__
+from zl_bench.cli.doctor import doctor
+from zl_bench.cli.irdiff import irdiff
+from zl_bench.cli.ops import ops
+from zl_bench.cli.screen import screen
+from zl_bench.cli.show import show
+from zl_bench.errors import ExitCode, ZlBenchError
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="zl-bench")
+def cli() -> None:
+    """Tell which operators a Triton compiler change really touches."""
+
+
+for command in (screen, show, irdiff, ops, doctor):
+    cli.add_command(command)
+
+
+def main() -> None:
+    """Entry point of the console command."""
+    try:
+        sys.exit(cli.main(standalone_mode=False) or ExitCode.OK)
+    except click.ClickException as error:
+        error.show()
+        sys.exit(ExitCode.USAGE)
+    except ZlBenchError as error:
+        click.echo(f"zl-bench: {error}", err=True)
+        sys.exit(error.exit_code)
+    except (KeyboardInterrupt, click.Abort):
+        click.echo("zl-bench: interrupted.", err=True)
+        sys.exit(ExitCode.INTERRUPTED)
+    except BrokenPipeError:
+        sys.stderr.close()  # the reader of our output has gone (`| head`): nobody is left to tell
+        sys.exit(ExitCode.OK)

@@ -1,0 +1,193 @@
+"""`zl-bench screen`: checks what was asked, runs the screen, prints its table and sets the exit code."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import signal
+from collections.abc import Iterator
+from datetime import datetime
+from pathlib import Path
+from typing import cast
+
+import click
+from rich.console import Console
+
+from zl_bench.cli.options import choose_backend, choose_interpreter, choose_switch
+from zl_bench.errors import EnvironmentUnfit, ExitCode, UsageError
+from zl_bench.inside.zl_probe import processes
+from zl_bench.model import Verdict
+from zl_bench.reports.progress import ProgressReporter
+from zl_bench.reports.terminal import print_screen
+from zl_bench.reports.view import screen_view
+from zl_bench.running.environment import parse_assignments
+from zl_bench.running.planner import PinMode
+from zl_bench.store.layout import TABLE_FILE, hold_root, new_default_root
+from zl_bench.store.screen import table_order
+from zl_bench.suites import pytest_suite
+from zl_bench.suites.base import select
+from zl_bench.workflow.screen import ScreenPlan, ScreenResult, exit_code
+from zl_bench.workflow.screen import screen as run_screen
+
+
+@click.command()
+@click.option("--switch", "switch_text", required=True, help="NAME, NAME=BEFORE..AFTER, pass:NAME[@N] or build:PY..PY.")
+@click.option("--target", help="Compile for this target, with no card: cuda:90, cuda:80, hip:gfx942 …")
+@click.option(
+    "--suite", "suite_name", default="builtin", show_default=True, help="builtin, or a folder of pytest benchmarks."
+)
+@click.option("--env", multiple=True, metavar="K=V", help="Set on both sides. Repeatable.")
+@click.option("--env-before", multiple=True, metavar="K=V", help="Set on the before side only. Repeatable.")
+@click.option("--env-after", multiple=True, metavar="K=V", help="Set on the after side only. Repeatable.")
+@click.option(
+    "--root", type=click.Path(path_type=Path), help="Where to record; runs/ab_<axis>_<timestamp> unless given."
+)
+@click.option("--resume", is_flag=True, help="Skip the operators that a root has finished; needs --root.")
+@click.option("--jobs", type=click.IntRange(1), help="Operators at a time; one per core unless given.")
+@click.option(
+    "--timeout", type=click.FloatRange(0, min_open=True), default=300.0, show_default=True, help="Seconds per run."
+)
+@click.option(
+    "--stages", type=click.Choice(["all", "ttgir"]), default="all", show_default=True, help="How far to compile."
+)
+@click.option(
+    "--configs",
+    type=click.Choice(["first", "all"]),
+    default="first",
+    show_default=True,
+    help="Of an autotuner without a card: the first configuration that compiles, or every one.",
+)
+@click.option("--pins", type=click.Path(path_type=Path), help="Replay the autotuner choices recorded in this root.")
+@click.option(
+    "--self-check", is_flag=True, help="Compile before twice; kernels that differ from themselves are unstable."
+)
+@click.option("--force", is_flag=True, help="Go on although the compiler does not seem to know the switch.")
+@click.option(
+    "--fail-on",
+    multiple=True,
+    type=click.Choice([verdict.value for verdict in Verdict]),
+    help="Exit 10 if this verdict occurs. Repeatable.",
+)
+@click.option("--python", help="Python of the measured processes; the one that runs zl-bench unless given.")
+@click.option("--vendor", help="Vendor whose segment {VENDOR} in the switch stands for; by the target unless given.")
+@click.option("--vendor-segment", help="The segment itself, for a vendor that is not known.")
+@click.argument("operators", nargs=-1, metavar="[OPERATOR[:DTYPE]]...")
+def screen(
+    switch_text: str,
+    target: str | None,
+    suite_name: str,
+    env: tuple[str, ...],
+    env_before: tuple[str, ...],
+    env_after: tuple[str, ...],
+    root: Path | None,
+    resume: bool,
+    jobs: int | None,
+    timeout: float,
+    stages: str,
+    configs: str,
+    pins: Path | None,
+    self_check: bool,
+    force: bool,
+    fail_on: tuple[str, ...],
+    python: str | None,
+    vendor: str | None,
+    vendor_segment: str | None,
+    operators: tuple[str, ...],
+) -> None:
+    """Compile each operator with the switch off and on and say whether the generated code changed.
+
+    Exit codes: 0 done, 1 a run failed or an operator is BROKEN, 2 bad usage, 3 this environment can not do it, 4 the
+    compiler does not know the switch, 10 a verdict named by --fail-on occurred, 130 interrupted.
+    """
+    if target is None:
+        raise EnvironmentUnfit(
+            "No card is used by this version, and no target is named. To screen without a card, name what to compile "
+            "for: --target cuda:90 (also cuda:80, cuda:100, hip:gfx942)."
+        )
+    backend = choose_backend(vendor, target)
+    switch = choose_switch(switch_text, backend, vendor_segment)
+    suite = pytest_suite.load(suite_name)
+    entries = select(suite, operators)
+    if resume and root is None:
+        raise UsageError("--resume goes on in a root: name it with --root.")
+    interpreter = choose_interpreter(python)
+    assignments = [parse_assignments(pairs) for pairs in (env, env_before, env_after)]
+    root = _root(root, switch.axis)
+    plan = ScreenPlan(
+        root=root,
+        switch=switch,
+        target=target,
+        backend=backend,
+        suite=suite,
+        entries=entries,
+        interpreter=interpreter,
+        inherited=dict(os.environ),
+        env=assignments[0],
+        env_before=assignments[1],
+        env_after=assignments[2],
+        stages=stages,
+        configs=cast("PinMode", configs),
+        pins=pins,
+        self_check=self_check,
+        jobs=jobs or len(os.sched_getaffinity(0)),
+        timeout=timeout,
+        resume=resume,
+        force=force,
+    )
+    console = Console(highlight=False)
+    with hold_root(root), _no_stray_processes():
+        result = _run(plan, console)
+    verdicts = table_order(result.verdicts, result.order)
+    print_screen(
+        screen_view(
+            verdicts,
+            axis=switch.text,
+            state=result.axis,
+            table_path=str(root / TABLE_FILE),
+            criterion=backend.criterion_stage,
+        ),
+        console,
+    )
+    raise SystemExit(exit_code(verdicts, [Verdict(word) for word in fail_on]))
+
+
+def _root(root: Path | None, axis: str) -> Path:
+    if root is None:
+        return new_default_root(Path("runs"), axis, datetime.now())
+    try:
+        root.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise EnvironmentUnfit(f"--root {root} can not be created: {error.strerror or error}.") from error
+    return root.absolute()
+
+
+def _run(plan: ScreenPlan, console: Console) -> ScreenResult:
+    """Run the screen; Ctrl-C and a polite kill end it with everything finished kept."""
+
+    async def interruptible() -> ScreenResult:
+        task = asyncio.current_task()
+        assert task is not None
+        asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
+        with ProgressReporter(len(plan.entries), console) as progress:
+            return await run_screen(plan, progress)
+
+    try:
+        return asyncio.run(interruptible())
+    except (KeyboardInterrupt, asyncio.CancelledError):
+        click.echo(
+            f"zl-bench: interrupted. Every finished operator is kept in {plan.root / TABLE_FILE}; "
+            f"go on with --resume --root {plan.root}.",
+            err=True,
+        )
+        raise SystemExit(ExitCode.INTERRUPTED) from None
+
+
+@contextlib.contextmanager
+def _no_stray_processes() -> Iterator[None]:
+    """Adopt what a killed side server might leave behind, and end it."""
+    processes.adopt_orphans()
+    try:
+        yield
+    finally:
+        processes.end_strays(())

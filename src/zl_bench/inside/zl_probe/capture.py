@@ -1,0 +1,72 @@
+"""Captures what a row's timed call launches: the compiled kernels, in order, and nothing else."""
+
+from typing import Any
+
+from . import kernels
+from .compiling import NO_BINARY, OPTIONS_ATTRIBUTE
+from .recorder import Recorder
+
+
+class Capture:
+    """Wraps `CompiledKernel.launch_metadata`, which every launch path calls.
+
+    JITFunction.run calls it, and so does `compiled[grid](…)`, the direct launch that LibEntry-style caches use. What a
+    cache directory holds is never consulted: losers of an autotuner lie there too.
+    """
+
+    def __init__(self, recorder: Recorder):
+        self._recorder = recorder
+        self._launches: list[int] | None = None
+        self._known: dict[int, int] = {}
+        self._alive: list[Any] = []  # keeps captured handles, so that an id() is never reused
+        self.configuration = ""
+        """The autotuner's configuration that is being launched, if any; set by the pins."""
+
+    def install(self) -> None:
+        """Replace `launch_metadata` in this process."""
+        from triton.compiler import CompiledKernel
+
+        original = CompiledKernel.launch_metadata
+
+        def launch_metadata(compiled: Any, *args: Any, **kwargs: Any) -> Any:
+            self._launched(compiled)
+            return original(compiled, *args, **kwargs)
+
+        CompiledKernel.launch_metadata = launch_metadata
+
+    def start(self) -> None:
+        """Begin to collect the launches of one call."""
+        self._launches = []
+
+    def stop(self) -> list[int]:
+        """End the collection and return the kernel ids in launch order."""
+        launches, self._launches = self._launches or [], None
+        return launches
+
+    def _launched(self, compiled: Any) -> None:
+        if self._launches is None:
+            return
+        number = self._known.get(id(compiled))
+        if number is None:
+            number = len(self._alive)
+            self._known[id(compiled)] = number
+            self._alive.append(compiled)
+            self._record(number, compiled)
+        self._launches.append(number)
+
+    def _record(self, number: int, compiled: Any) -> None:
+        options = getattr(compiled, OPTIONS_ATTRIBUTE, None) or compiled.metadata._asdict()
+        stages = {
+            name: self._recorder.put_ir(name, content)
+            for name, content in kernels.stages(compiled)
+            if content != NO_BINARY
+        }
+        complete = any(content != NO_BINARY for name, content in kernels.stages(compiled) if isinstance(content, bytes))
+        self._recorder.event(
+            "kernel",
+            id=number,
+            shared=kernels.shared_bytes(compiled) if complete else None,
+            configuration=self.configuration,
+            stages=stages,
+            **kernels.identity(compiled.src, options),
+        )

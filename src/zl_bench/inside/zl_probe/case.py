@@ -1,0 +1,59 @@
+"""Runs one case in this process: installs the probe's parts, hands the node to pytest, and says how it ended."""
+
+import json
+import os
+from typing import Any
+
+from . import versions, wire
+from .capture import Capture
+from .compiling import Compiling
+from .passes import Pipeline
+from .pins import Pins
+from .plugin import ProbePlugin
+from .recorder import Recorder
+from .rows import Rows
+
+PYTEST_ARGUMENTS = ["-p", "no:cacheprovider", "-p", "no:unraisableexception", "-p", "no:threadexception"]
+"""No cache folder in the suite's checkout; and no repeated garbage collection over all of torch at the session's end."""
+
+
+def load_input(path: str) -> dict[str, Any]:
+    """The run's input.json. Raises ValueError for another wire version."""
+    with open(path, encoding="utf-8") as stream:
+        given: dict[str, Any] = json.load(stream)
+    if given.get("wire") != wire.WIRE_VERSION:
+        raise ValueError("{}: wire version {} is not {}".format(path, given.get("wire"), wire.WIRE_VERSION))
+    return given
+
+
+def install(given: dict[str, Any], recorder: Recorder) -> Rows:
+    """Put every part of the probe that the input asks for into this process, before a benchmark file is imported."""
+    if given["target"]:
+        from . import offline
+
+        offline.install(given["target"])
+    drop = given.get("drop_pass") or {}
+    pipeline = Pipeline(drop.get("name"), drop.get("occurrence"))
+    if drop:
+        pipeline.install()
+    Compiling(recorder, pipeline, "ttgir" if given["stages"] == "ttgir" else None).install()
+    capture = Capture(recorder)
+    capture.install()
+    pins = Pins(given["pins"]["mode"], given["pins"]["records"], recorder, capture)
+    pins.install()
+    rows = Rows(recorder, capture, pins)
+    rows.install()
+    return rows
+
+
+def run(given: dict[str, Any]) -> int:
+    """Run the case and return pytest's exit status. The caller has set the environment and the standard streams."""
+    import pytest
+
+    recorder = Recorder(given["out"])
+    recorder.event("begin", wire=wire.WIRE_VERSION, pid=os.getpid(), target=given["target"], **versions.versions())
+    rows = install(given, recorder)
+    arguments = [*PYTEST_ARGUMENTS, "--rootdir", given["rootdir"], *given["pytest_args"], given["node"]]
+    status = int(pytest.main(arguments, plugins=[ProbePlugin(recorder, rows, given["dtype"])]))
+    recorder.event("end", exit=status)
+    return status

@@ -1,0 +1,50 @@
+"""A stand-in device: what a process without a card needs to compile every kernel that its suite would launch.
+
+`install("cuda:90")` gives Triton a driver that launches nothing (`driver`) and, where torch can be imported, gives torch
+an accelerator whose tensors have shapes, types and addresses but no values (`tensors`, `torch_cuda`). What can not be
+answered without a card raises `NeedsDevice`; nothing is guessed.
+"""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+
+from .driver import StandInDriver
+from .errors import AlreadyInstalled, NeedsDevice, TargetError
+from .pointers import FakePointer
+from .targets import Target, parse_target
+
+__all__ = ["AlreadyInstalled", "FakePointer", "NeedsDevice", "Target", "TargetError", "install", "parse_target"]
+
+
+def install(target_text: str) -> None:
+    """Make this process compile for a target with no device, for as long as it lives.
+
+    Safe to call again with the same target. Raises TargetError for a target that this Triton can not compile for, and
+    AlreadyInstalled when the process has a stand-in for another one.
+    """
+    from triton.runtime import driver as holder
+
+    target = parse_target(target_text)
+    _check_triton_can(target)
+    # Triton keeps its active driver in one of these, depending on its version; the property `active` would open a
+    # real driver, so it is not asked.
+    active = vars(holder).get("_active", vars(holder).get("active"))
+    if type(active) is StandInDriver:
+        if active.target != target:
+            raise AlreadyInstalled("this process compiles for {} already, not for {}".format(active.target, target))
+        return
+    if find_spec("torch") is not None:
+        from . import tensors
+
+        tensors.install(target)
+    holder.set_active(StandInDriver(target))
+
+
+def _check_triton_can(target: Target) -> None:
+    """Refuse what would abort the interpreter instead of raising: Triton 3.1 on anything newer than cuda:90."""
+    import triton
+
+    version = tuple(int(part) for part in triton.__version__.split(".")[:2])
+    if target.backend == "cuda" and isinstance(target.arch, int) and target.arch > 90 and version < (3, 2):
+        raise TargetError("Triton {} compiles for cuda up to 90, not for {}".format(triton.__version__, target))

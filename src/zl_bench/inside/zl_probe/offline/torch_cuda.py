@@ -1,0 +1,265 @@
+"""What `torch.cuda` and `torch.accelerator` answer in a process with a stand-in device.
+
+Answers come from the target's table; what nothing was measured for (elapsed times, captured graphs) raises
+NeedsDevice. Memory queries say that nothing is allocated, which is true.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+from types import SimpleNamespace
+from typing import Any, Dict, Tuple
+
+from .errors import NeedsDevice
+from .targets import KIB, Target
+
+DEVICE = 0
+SHARED_PER_BLOCK = 48 * KIB
+"""Bytes of shared memory per block without opting in, on every CUDA card."""
+
+
+class StandInStream:
+    """The one stream. Nothing is ever queued, so everything is always finished."""
+
+    cuda_stream = 0
+    stream_id = 0
+    device_index = DEVICE
+    priority = 0
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        import torch
+
+        self.device = torch.device("cuda", DEVICE)
+
+    def synchronize(self) -> None:
+        """Nothing to wait for."""
+
+    def query(self) -> bool:
+        """All work is done."""
+        return True
+
+    def wait_event(self, event: Any) -> None:
+        """Nothing to wait for."""
+
+    def wait_stream(self, stream: Any) -> None:
+        """Nothing to wait for."""
+
+    def record_event(self, event: Any = None) -> Any:
+        """An event on this stream."""
+        return event if event is not None else StandInEvent()
+
+    def __enter__(self) -> StandInStream:
+        return self
+
+    def __exit__(self, *exception: Any) -> None:
+        return None
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, StandInStream)
+
+    def __hash__(self) -> int:
+        return self.cuda_stream
+
+
+class StandInEvent:
+    """An event that has always happened and can not tell when."""
+
+    cuda_event = 0
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        """Take the options of torch's events."""
+
+    def record(self, stream: Any = None) -> None:
+        """Nothing to mark."""
+
+    def wait(self, stream: Any = None) -> None:
+        """Nothing to wait for."""
+
+    def synchronize(self) -> None:
+        """Nothing to wait for."""
+
+    def query(self) -> bool:
+        """It has happened."""
+        return True
+
+    def elapsed_time(self, end: Any) -> float:
+        """A measurement: refused."""
+        raise NeedsDevice("torch.cuda.Event.elapsed_time")
+
+
+class StandInGraph:
+    """Capturing a graph needs a device."""
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        raise NeedsDevice("torch.cuda.CUDAGraph")
+
+
+def install(target: Target) -> None:
+    """Replace the functions of torch.cuda and torch.accelerator by the stand-in's, until the process ends."""
+    import torch
+
+    for name, answer in _cuda_answers(target).items():
+        original = getattr(torch.cuda, name, None)
+        setattr(torch.cuda, name, answer)
+        # Many of them live in a submodule, from which other parts of torch take them.
+        home = sys.modules.get(getattr(original, "__module__", None) or "")
+        if home is not None and home is not torch.cuda and home.__name__.startswith("torch.cuda.") and hasattr(home, name):
+            setattr(home, name, answer)
+    accelerator = getattr(torch, "accelerator", None)
+    if accelerator is not None:
+        for name, answer in _accelerator_answers(target).items():
+            if hasattr(accelerator, name):
+                setattr(accelerator, name, answer)
+
+
+def _cuda_answers(target: Target) -> Dict[str, Any]:
+    return {**_device_answers(target), **_stream_answers(), **_random_answers(), **_memory_answers(target)}
+
+
+def _constant(value: Any) -> Any:
+    """A function of its own for each name: torch._dynamo keeps rules by function object and refuses a shared one."""
+    return lambda *arguments, **options: value
+
+
+def _device_answers(target: Target) -> Dict[str, Any]:
+    properties = _properties(target)
+    architecture = target.arch if isinstance(target.arch, str) else "sm_{}".format(target.arch)
+    return {
+        "is_available": _constant(True),
+        "is_initialized": _constant(True),
+        "init": _constant(None),
+        "_lazy_init": _constant(None),
+        "_lazy_call": lambda function, **options: None,
+        "_is_in_bad_fork": _constant(False),
+        "device_count": _constant(1),
+        "current_device": _constant(DEVICE),
+        "set_device": _constant(None),
+        "_exchange_device": _constant(DEVICE),
+        "_maybe_exchange_device": _constant(DEVICE),
+        "get_device_properties": _constant(properties),
+        "get_device_capability": _constant(target.capability),
+        "get_device_name": _constant(properties.name),
+        "get_arch_list": _constant([architecture]),
+        "is_bf16_supported": _constant(target.backend == "hip" or target.capability >= (8, 0)),
+        "is_tf32_supported": _constant(target.backend == "cuda" and target.capability >= (8, 0)),
+        "can_device_access_peer": _constant(False),
+        "synchronize": _constant(None),
+        "ipc_collect": _constant(None),
+    }
+
+
+def _stream_answers() -> Dict[str, Any]:
+    stream = StandInStream()
+    return {
+        "Stream": StandInStream,
+        "ExternalStream": StandInStream,
+        "Event": StandInEvent,
+        "current_stream": _constant(stream),
+        "default_stream": _constant(stream),
+        "set_stream": _constant(None),
+        "stream": lambda chosen=None: contextlib.nullcontext(chosen),
+        "CUDAGraph": StandInGraph,
+        "graph": StandInGraph,
+        "is_current_stream_capturing": _constant(False),
+    }
+
+
+def _random_answers() -> Dict[str, Any]:
+    seeds = {"initial": 0}
+
+    def manual_seed(seed: int) -> None:
+        seeds["initial"] = int(seed)
+
+    def get_rng_state(device: Any = "cuda") -> Any:
+        """Seed and offset, eight bytes each, as the CUDA generator lays its state out."""
+        import torch
+
+        return torch.tensor(list(seeds["initial"].to_bytes(8, "little", signed=seeds["initial"] < 0)) + [0] * 8, dtype=torch.uint8)
+
+    def set_rng_state(state: Any, device: Any = "cuda") -> None:
+        seeds["initial"] = int.from_bytes(bytes(state.tolist()[:8]), "little")
+
+    return {
+        "manual_seed": manual_seed,
+        "manual_seed_all": manual_seed,
+        "seed": _constant(None),
+        "seed_all": _constant(None),
+        "initial_seed": lambda: seeds["initial"],
+        "get_rng_state": get_rng_state,
+        "get_rng_state_all": lambda: [get_rng_state()],
+        "set_rng_state": set_rng_state,
+        "set_rng_state_all": lambda states: set_rng_state(states[DEVICE]),
+    }
+
+
+def _memory_answers(target: Target) -> Dict[str, Any]:
+    total = target.limits.total_memory if target.limits is not None else 0
+    zero_queries = ("memory_allocated", "max_memory_allocated", "memory_reserved", "max_memory_reserved")
+    resets = (
+        "empty_cache",
+        "reset_peak_memory_stats",
+        "reset_accumulated_memory_stats",
+        "reset_max_memory_allocated",
+        "set_per_process_memory_fraction",
+    )
+    return {
+        **{name: _constant(0) for name in zero_queries},
+        **{name: _constant(None) for name in resets},
+        "mem_get_info": _constant((total, total)),
+        "memory_stats": lambda *arguments: {},
+    }
+
+
+def _accelerator_answers(target: Target) -> Dict[str, Any]:
+    import torch
+
+    memory = _memory_answers(target)
+    return {
+        "is_available": _constant(True),
+        "device_count": _constant(1),
+        "current_accelerator": lambda check_available=False: torch.device("cuda"),
+        "current_device_index": _constant(DEVICE),
+        "current_device_idx": _constant(DEVICE),
+        "set_device_index": _constant(None),
+        "set_device_idx": _constant(None),
+        "current_stream": _constant(StandInStream()),
+        "set_stream": _constant(None),
+        "synchronize": _constant(None),
+        "empty_cache": _constant(None),
+        "memory_allocated": memory["memory_allocated"],
+        "max_memory_allocated": memory["max_memory_allocated"],
+        "memory_reserved": memory["memory_reserved"],
+        "max_memory_reserved": memory["max_memory_reserved"],
+        "reset_peak_memory_stats": _constant(None),
+    }
+
+
+def _properties(target: Target) -> SimpleNamespace:
+    """The fields of torch's _CudaDeviceProperties. Only cuda and hip come here, and both have limits."""
+    limits = target.limits
+    if limits is None:
+        raise NeedsDevice("torch.cuda.get_device_properties", "no table of limits for {}".format(target))
+    major, minor = target.capability
+    version: Tuple[int, int] = (major, minor)
+    return SimpleNamespace(
+        name=limits.card,
+        major=version[0],
+        minor=version[1],
+        total_memory=limits.total_memory,
+        multi_processor_count=limits.multiprocessor_count,
+        warp_size=target.warp_size,
+        max_threads_per_multi_processor=limits.max_threads_per_multiprocessor,
+        max_threads_per_block=limits.max_threads_per_block,
+        regs_per_multiprocessor=limits.max_num_regs,
+        shared_memory_per_block=min(SHARED_PER_BLOCK, limits.max_shared_mem) if target.backend == "cuda" else limits.max_shared_mem,
+        shared_memory_per_block_optin=limits.max_shared_mem,
+        shared_memory_per_multiprocessor=limits.max_shared_mem + (KIB if target.backend == "cuda" else 0),
+        L2_cache_size=limits.l2_cache_size,
+        clock_rate=limits.sm_clock_rate,
+        memory_clock_rate=limits.mem_clock_rate,
+        memory_bus_width=limits.mem_bus_width,
+        gcnArchName=str(target.arch) if target.backend == "hip" else "",
+        is_integrated=0,
+        is_multi_gpu_board=0,
+    )

@@ -1,0 +1,102 @@
+"""The pytest plugin of a measured process: connects pytest's events with the recorder."""
+
+from collections.abc import Generator
+from typing import Any
+
+import pytest
+
+from . import labels
+from .compiling import compile_failure
+from .offline.errors import NeedsDevice
+from .recorder import Recorder
+from .rows import Rows
+
+MESSAGE_LIMIT = 4_000
+
+
+class ProbePlugin:
+    """One case: collects its tests, keeps those of the asked dtype, labels rows and records every failure."""
+
+    def __init__(self, recorder: Recorder, rows: Rows, dtype: str | None):
+        self._recorder = recorder
+        self._rows = rows
+        self._dtype = dtype
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_collection_modifyitems(self, config: Any, items: list[Any]) -> None:
+        """Deselect the dtypes that were not asked for, after every other plugin has had its say."""
+        if self._dtype is not None:
+            kept = [item for item in items if labels.dtype_of(item) == self._dtype]
+            dropped = [item for item in items if item not in kept]
+            if items and not kept:
+                available = list(dict.fromkeys(filter(None, map(labels.dtype_of, items))))
+                self._recorder.event("deselected", dtype=self._dtype, available=available)
+            if dropped:
+                config.hook.pytest_deselected(items=dropped)
+            items[:] = kept
+        self._recorder.event("collected", nodes=[item.nodeid for item in items])
+
+    def pytest_collectreport(self, report: Any) -> None:
+        """A file that can not be collected is a failure with a reason, not an absence of tests."""
+        if report.skipped:
+            self._recorder.event("test", node=report.nodeid, outcome="skipped", message=_skip_reason(report.longrepr))
+        elif report.failed:
+            message = _last_line(str(report.longrepr))
+            self._recorder.event("test", node=report.nodeid, outcome="failed", message=message)
+
+    @pytest.hookimpl(hookwrapper=True)
+    def pytest_runtest_protocol(self, item: Any) -> Generator[None, Any, None]:
+        """Label the rows of this test."""
+        self._rows.label = labels.label_of(item)
+        yield
+        self._rows.label = None
+
+    @pytest.hookimpl(hookwrapper=True)
+    def pytest_runtest_makereport(self, item: Any, call: Any) -> Generator[None, Any, None]:
+        """Record how each phase ended; the exception itself is at hand only here."""
+        outcome = yield
+        report = outcome.get_result()
+        if report.skipped:
+            reason = _skip_reason(report.longrepr)
+            self._recorder.event("test", node=item.nodeid, outcome="skipped", message=reason)
+        elif report.failed:
+            self._failed(item, call.excinfo)
+        elif report.when == "call":
+            self._recorder.event("test", node=item.nodeid, outcome="passed", message="")
+
+    def _failed(self, item: Any, excinfo: Any) -> None:
+        error = excinfo.value
+        compiler = compile_failure(error)
+        if isinstance(error, NeedsDevice):
+            self._recorder.event("needs_device", operation=error.operation)
+        message = f"{type(error).__name__}: {str(error)[:MESSAGE_LIMIT]}{_where(excinfo)}"
+        self._recorder.event(
+            "row_failed",
+            **self._rows.key(),
+            phase="compile" if compiler else "run",
+            message=message,
+            kernel=compiler["kernel"] if compiler else "",
+            stage=compiler["stage"] if compiler else "",
+            diagnostics=compiler["diagnostics"] if compiler else "",
+            whole_test=True,
+        )
+        self._recorder.event("test", node=item.nodeid, outcome="failed", message=message)
+
+
+def _where(excinfo: Any) -> str:
+    """` (file.py:line)` of the innermost frame that is not pytest's own."""
+    entry = excinfo.traceback[-1]
+    return " ({}:{})".format(str(entry.path).rsplit("/", 1)[-1], entry.lineno + 1)
+
+
+def _skip_reason(longrepr: Any) -> str:
+    """The reason of a skip as it was written; pytest puts `Skipped: ` before it."""
+    reason = longrepr[2] if isinstance(longrepr, tuple) else str(longrepr)
+    return reason[len("Skipped: ") :] if reason.startswith("Skipped: ") else reason
+
+
+def _last_line(text: str) -> str:
+    lines = [line for line in text.splitlines() if line.strip()]
+    errors = [line for line in lines if line.startswith("E ")]
+    chosen = (errors or lines or ["unknown"])[-1]
+    return chosen[2:].strip() if chosen.startswith("E ") else chosen.strip()

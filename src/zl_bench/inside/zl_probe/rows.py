@@ -1,0 +1,76 @@
+"""Turns each call of a benchmark's timing function into one row."""
+
+from collections.abc import Callable
+from typing import Any
+
+from .capture import Capture
+from .pins import Pins
+from .recorder import Recorder
+
+Label = dict[str, str]
+"""node, operator, dtype, detail: a row's key but for its ordinal."""
+
+PLACEHOLDER_MS = 1.0
+"""Handed back to the benchmark, which may divide by it; nothing was timed, and it is recorded nowhere."""
+
+
+class Rows:
+    """Stands in for `triton.testing.do_bench` and its graph variant while a case runs."""
+
+    def __init__(self, recorder: Recorder, capture: Capture, pins: Pins):
+        self._recorder = recorder
+        self._capture = capture
+        self._pins = pins
+        self._ordinals: dict[tuple[str, ...], int] = {}
+        self.label: Label | None = None
+        """Set by the plugin around each test."""
+
+    def install(self) -> None:
+        """Replace the timing functions before any benchmark file can import them by name."""
+        import triton.testing
+
+        for name in ("do_bench", "do_bench_cudagraph"):
+            original = getattr(triton.testing, name, None)
+            if original is not None:
+                setattr(triton.testing, name, self._row_instead_of(original))
+
+    def _row_instead_of(self, original: Callable[..., Any]) -> Callable[..., Any]:
+        def do_bench(fn: Callable[[], Any], *args: Any, **kwargs: Any) -> float | list[float]:
+            if self._pins.tuning_depth:
+                result: float | list[float] = original(fn, *args, **kwargs)
+                return result
+            self.row(fn)
+            return _untimed(kwargs.get("quantiles"), kwargs.get("return_mode", "mean"))
+
+        return do_bench
+
+    def row(self, call: Callable[[], Any]) -> None:
+        """Run the call twice and record what the second one launched.
+
+        The first call settles what happens once only: tuning, compiling, building caches. A timed call would not do
+        that again, so it is not part of the row.
+        """
+        call()
+        self._capture.start()
+        try:
+            call()
+        finally:
+            launches = self._capture.stop()
+        self._recorder.event("row", **self.key(), launches=launches, guesses=0)
+        key = self._position()
+        self._ordinals[key] = self._ordinals.get(key, 0) + 1
+
+    def key(self) -> dict[str, Any]:
+        """The key that the next row of the current test will have."""
+        label = self.label or {"node": "", "operator": "", "dtype": "-", "detail": ""}
+        return {**label, "ordinal": self._ordinals.get(self._position(), 0)}
+
+    def _position(self) -> tuple[str, ...]:
+        return tuple((self.label or {}).values())
+
+
+def _untimed(quantiles: Any, return_mode: str) -> float | list[float]:
+    """A value of the shape that Triton's do_bench returns for these arguments."""
+    if quantiles is not None and len(quantiles) > 1:
+        return [PLACEHOLDER_MS] * len(quantiles)
+    return [PLACEHOLDER_MS] if quantiles is None and return_mode == "all" else PLACEHOLDER_MS

@@ -1,0 +1,179 @@
+"""The side server: one process per side that has paid the imports and forks one child per run.
+
+Started as `python -m zl_probe.server FD '{"modules": […], "target": "cuda:90" | null}'` with the side's whole
+environment, the switch included, so that a switch which is read at import is read right. It never runs a benchmark
+itself. Messages are JSON objects, one a line, on the inherited socket FD:
+
+    tool -> server   {"op": "run", "id": 7, "input": "/…/input.json"}
+                     {"op": "passes", "id": 8, "target": "cuda:90", "out": "/…/passes.json"}
+                     {"op": "kill", "id": 7}
+    server -> tool   {"ready": {versions}} or {"failed": "why"}, once
+                     {"id": 7, "pid": 4711}, then {"id": 7, "code": 0} or {"id": 7, "signal": 9}
+
+When the socket closes, because the tool ended in whatever way, the server kills every run and ends.
+"""
+
+import gc
+import json
+import os
+import selectors
+import signal
+import socket
+import sys
+import traceback
+from typing import Any
+
+from . import case, preload, processes, versions, wire
+
+
+class Server:
+    """Forks, watches and ends runs. Single-threaded: a fork must never copy a held lock."""
+
+    def __init__(self, channel: socket.socket):
+        self._channel = channel
+        self._runs: dict[int, int] = {}  # pid -> id
+        self._buffer = b""
+
+    def tell(self, **message: Any) -> None:
+        """Send one message to the tool."""
+        self._channel.sendall(json.dumps(message).encode() + b"\n")
+
+    def serve(self) -> None:
+        """Handle messages and the ends of children until the tool is gone."""
+        wake_read, wake_write = os.pipe()
+        os.set_blocking(wake_write, False)
+        os.set_blocking(wake_read, False)
+        signal.set_wakeup_fd(wake_write, warn_on_full_buffer=False)
+        signal.signal(signal.SIGCHLD, lambda *_: None)
+        selector = selectors.DefaultSelector()
+        selector.register(self._channel, selectors.EVENT_READ)
+        selector.register(wake_read, selectors.EVENT_READ)
+        alive = True
+        while alive:
+            for key, _ in selector.select():
+                if key.fileobj == wake_read:
+                    os.read(wake_read, 4096)
+                else:
+                    alive = self._receive()
+            self._reap()
+        for pid in list(self._runs):
+            processes.kill_group(pid)
+        processes.end_strays(())
+
+    def _receive(self) -> bool:
+        """Read what has come; False when the tool is gone."""
+        try:
+            data = self._channel.recv(1 << 16)
+        except ConnectionResetError:
+            return False
+        if not data:
+            return False
+        *lines, self._buffer = (self._buffer + data).split(b"\n")
+        for line in lines:
+            message = json.loads(line)
+            if message["op"] == "kill":
+                self._kill(message["id"])
+            else:
+                self._start(message)
+        return True
+
+    def _kill(self, run: int) -> None:
+        for pid, its_run in self._runs.items():
+            if its_run == run:
+                processes.kill_group(pid)
+
+    def _start(self, message: dict[str, Any]) -> None:
+        parent = os.getpid()
+        sys.stdout.flush()
+        sys.stderr.flush()
+        pid = os.fork()
+        if pid == 0:
+            _become_run(parent, self._channel, message)
+        self._runs[pid] = message["id"]
+        self.tell(id=message["id"], pid=pid)
+
+    def _reap(self) -> None:
+        """Report every child that has ended; end whatever it left behind first."""
+        while True:
+            try:
+                pid, status = os.waitpid(-1, os.WNOHANG)
+            except ChildProcessError:
+                return
+            if pid == 0:
+                return
+            run = self._runs.pop(pid, None)
+            if run is None:
+                continue  # an adopted orphan
+            processes.kill_group(pid)
+            left = processes.end_strays(self._runs)
+            if os.WIFSIGNALED(status):
+                self.tell(id=run, signal=os.WTERMSIG(status), left=left)
+            else:
+                self.tell(id=run, code=os.WEXITSTATUS(status), left=left)
+
+
+def _become_run(parent: int, channel: socket.socket, message: dict[str, Any]) -> None:
+    """The forked child: never returns."""
+    code = 70
+    try:
+        os.setsid()
+        processes.die_with_parent(parent)
+        signal.set_wakeup_fd(-1)
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+        channel.close()
+        code = _list_passes(message) if message["op"] == "passes" else _run_case(message["input"])
+    except BaseException:  # noqa: BLE001 - the process edge: whatever it was goes to the log and becomes the exit status
+        traceback.print_exc()
+    finally:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(code)
+
+
+def _redirect(log: str) -> None:
+    """Send the standard streams, native code's too, to a file; nothing waits for input."""
+    null = os.open(os.devnull, os.O_RDONLY)
+    out = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
+    os.dup2(null, 0)
+    os.dup2(out, 1)
+    os.dup2(out, 2)
+
+
+def _run_case(path: str) -> int:
+    given = case.load_input(path)
+    _redirect(os.path.join(given["out"], wire.LOG_FILE))
+    for name, folder in given["caches"].items():
+        os.makedirs(folder, exist_ok=True)
+        os.environ[name] = folder
+    os.chdir(given["rootdir"])
+    return case.run(given)
+
+
+def _list_passes(message: dict[str, Any]) -> int:
+    from . import liveness
+
+    _redirect(message["out"] + ".log")
+    os.environ["TRITON_CACHE_DIR"] = message["out"] + ".cache"
+    liveness.write_passes(message["target"], message["out"])
+    return 0
+
+
+def main() -> None:
+    """Serve the side. Prints nothing; what imports print goes where the tool pointed the standard streams."""
+    descriptor, start = int(sys.argv[1]), json.loads(sys.argv[2])
+    channel = socket.socket(fileno=descriptor)
+    processes.adopt_orphans()
+    server = Server(channel)
+    try:
+        preload.preload(start["modules"], start["target"])
+        ready = versions.versions()
+    except Exception:  # noqa: BLE001 - the process edge: the tool must hear why no run can start
+        server.tell(failed=traceback.format_exc())
+        raise SystemExit(1) from None
+    gc.freeze()  # what is imported by now is never garbage: children need not look at it, nor copy its pages
+    server.tell(ready=ready)
+    server.serve()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,68 @@
+"""The contract between tool and probe: which files, which events, which fields.
+
+A run is a directory. The tool writes `input.json` into it and starts a process; the probe appends one JSON object per
+line to `events.jsonl`, flushed per event, and puts raw stage texts under `ir/`. Whatever happens to the process, the
+complete lines of `events.jsonl` are true. Nothing else crosses the wall.
+
+Standard library only, and no imports from the rest of the probe: both worlds import this module.
+
+input.json::
+
+    {"wire": 1, "operator": "matmul", "dtype": "float16" | null, "side": "before", "node": "test_matmul.py::test_matmul",
+     "suite": "builtin", "rootdir": "/…/suites/builtin", "pytest_args": ["…"], "target": "cuda:90" | null,
+     "stages": "all" | "ttgir", "drop_pass": {"name": "pipeline", "occurrence": 2 | null} | null,
+     "pins": {"mode": "tune" | "first" | "all" | "replay", "records": [PIN, …]}, "caches": {"TRITON_CACHE_DIR": "/…", …},
+     "out": "/…/matmul_before"}
+
+events.jsonl, one of these a line; every event carries `event` and `t` (seconds since the epoch):
+
+    begin        wire, pid, python, triton {version, path, library, library_sha256}, torch {version} | null, target
+    collected    nodes [node ids that will run]
+    deselected   dtype, available [dtypes]                     the asked dtype is not one of this node's
+    compile      kernel, seconds, cached                       one finished compilation of this process (launched or not)
+    compile_failed  kernel, signature, stage, error, message, diagnostics   diagnostics: what the compiler printed meanwhile
+    kernel       id, name, signature, constants, attributes, num_warps, num_stages, num_ctas, shared, configuration,
+                 stages {name: {"file": "ir/…", "sha256": "…"}}   once per variant, before the first row that launched it
+    pin          tuner, key, configuration, position, candidates, how
+    pin_missing  tuner, key, reason
+    row          node, operator, dtype, ordinal, detail, launches [kernel id, …], guesses
+    row_failed   node, operator, dtype, ordinal, detail, phase "compile" | "run", message, kernel, stage, whole_test
+    needs_device operation                                     the stand-in could not do this honestly
+    test         node, outcome "passed" | "failed" | "skipped", message
+    end          exit (pytest's exit status)
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from typing import Any
+
+WIRE_VERSION = 1
+INPUT_FILE = "input.json"
+EVENTS_FILE = "events.jsonl"
+LOG_FILE = "run.log"
+ENVIRONMENT_FILE = "env.json"
+IR_FOLDER = "ir"
+
+
+def read_events(path: str) -> Iterator[dict[str, Any]]:
+    """Yield the complete events of a file; a last line cut short by a kill or a full disk is passed over.
+
+    A file that does not exist has no events. A broken line that is not the last one raises ValueError.
+    """
+    if not os.path.exists(path):
+        return
+    with open(path, encoding="utf-8") as stream:
+        lines = stream.read().split("\n")
+    for number, line in enumerate(lines, start=1):
+        if not line.strip():
+            continue
+        try:
+            event = json.loads(line)
+        except ValueError:
+            if number == len(lines):
+                return
+            raise ValueError(f"{path}:{number}: not a JSON object") from None
+        yield event

@@ -1,0 +1,73 @@
+"""The stages of a kernel's code, as data: a vendor's stage is one more line in `STAGES`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import Enum
+
+
+class StageKind(Enum):
+    """What language a stage is written in, and so how it is normalised."""
+
+    MLIR = "mlir"
+    LLVM = "llvm"
+    PTX = "ptx"
+    AMDGCN = "amdgcn"
+    ELF = "elf"
+    OPAQUE = "opaque"
+    """Unknown to us: compared byte for byte."""
+
+
+@dataclass(frozen=True)
+class Stage:
+    """One level of a kernel's code. `machine_code` marks what a card loads, the last stage of a pipeline."""
+
+    name: str
+    kind: StageKind
+    machine_code: bool = False
+
+
+STAGES: tuple[Stage, ...] = (
+    Stage("ttir", StageKind.MLIR),
+    Stage("ttxir", StageKind.MLIR),  # XPU
+    Stage("ttsharedir", StageKind.MLIR),  # triton-shared
+    Stage("ttadapter", StageKind.MLIR),  # Ascend
+    Stage("linalg", StageKind.MLIR),  # Cambricon
+    Stage("ttgir", StageKind.MLIR),
+    Stage("mlir", StageKind.MLIR),  # MetaX
+    Stage("llir", StageKind.LLVM),
+    Stage("ptx", StageKind.PTX),
+    Stage("amdgcn", StageKind.AMDGCN),
+    Stage("asm", StageKind.OPAQUE),
+    Stage("cubin", StageKind.ELF, machine_code=True),
+    Stage("hsaco", StageKind.ELF, machine_code=True),
+    Stage("mubin", StageKind.OPAQUE, machine_code=True),  # MThreads
+    Stage("mcfatbin", StageKind.OPAQUE, machine_code=True),  # MetaX
+    Stage("xpubin", StageKind.OPAQUE, machine_code=True),  # XPU
+    Stage("cnbin", StageKind.OPAQUE, machine_code=True),  # Cambricon
+    Stage("npubin", StageKind.OPAQUE, machine_code=True),  # Ascend
+    Stage("gcubin", StageKind.OPAQUE, machine_code=True),  # Enflame
+)
+"""Every known stage in pipeline order. Vendors' binaries are opaque until one has been read as an ELF in a trial."""
+
+MACHINE_CODE_STAGES: frozenset[str] = frozenset(stage.name for stage in STAGES if stage.machine_code)
+
+_BY_NAME = {stage.name: stage for stage in STAGES}
+_POSITION = {stage.name: position for position, stage in enumerate(STAGES)}
+
+
+def stage_kind(name: str) -> StageKind:
+    """The kind of a stage's content; OPAQUE for a name that is not in `STAGES`."""
+    stage = _BY_NAME.get(name)
+    return StageKind.OPAQUE if stage is None else stage.kind
+
+
+def order_stages(names: Iterable[str]) -> tuple[str, ...]:
+    """The distinct names in pipeline order; unknown ones come last but before machine code, alphabetically."""
+    first_machine_code = min(_POSITION[name] for name in MACHINE_CODE_STAGES)
+
+    def position(name: str) -> tuple[float, str]:
+        return (_POSITION.get(name, first_machine_code - 0.5), name)
+
+    return tuple(sorted(set(names), key=position))

@@ -1,0 +1,292 @@
+"""The vocabulary as frozen data: what was recorded, and what was judged from it.
+
+Recorded things (`Kernel`, `Row`, `FailedRow`, `Pin`, `Run`) come out of one run's events.jsonl; judged things
+(`PairedRow`, `BrokenRow`, `NodeVerdict`, `OperatorVerdict`) are computed from them by pure functions in `analysis`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+from pathlib import Path
+from typing import Literal, get_args
+
+Side = Literal["before", "after"]
+SIDES: tuple[Side, ...] = get_args(Side)
+
+
+class Verdict(Enum):
+    """One word per operator (R4), in the order in which every table lists them."""
+
+    BROKEN = "BROKEN"
+    IR_CHANGED = "IR_CHANGED"
+    NO_IR_DIFF = "NO_IR_DIFF"
+    NO_KERNEL = "NO_KERNEL"
+    NO_ROWS = "NO_ROWS"
+
+
+class Status(Enum):
+    """How much of an operator's pair was obtained."""
+
+    COMPLETE = "complete"
+    PARTIAL = "partial"
+    FAILED = "failed"
+
+
+@dataclass(frozen=True, order=True)
+class RowKey:
+    """Identity of a row across sides. `ordinal` counts the rows of one (node, operator, dtype, detail) from 0."""
+
+    node: str
+    operator: str
+    dtype: str
+    ordinal: int
+    detail: str
+
+
+@dataclass(frozen=True)
+class KernelIdentity:
+    """What makes two compiled variants "the same kernel" across sides; never a vendor's whole option set.
+
+    The fields are canonical text as the probe recorded it: `signature`, `constants` and `attributes` are JSON.
+    """
+
+    name: str
+    signature: str
+    constants: str
+    attributes: str
+    num_warps: int
+    num_stages: int
+    num_ctas: int
+
+
+@dataclass(frozen=True)
+class StageText:
+    """One recorded stage of a kernel. `path` is the raw file from the compiler: text, or an ELF of machine code."""
+
+    name: str
+    path: Path
+    sha256: str = ""
+    """Of the file when it was written; empty when unknown. A file that no longer agrees with it is unreadable."""
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """One compiled variant that a row's timed call launched."""
+
+    identity: KernelIdentity
+    shared_bytes: int | None
+    stages: tuple[StageText, ...]
+    configuration: str = ""
+    """The autotuner's configuration it came from, empty when there is no tuner."""
+
+    def stage(self, name: str) -> StageText | None:
+        """The stage of that name, or None if it was not recorded."""
+        return next((stage for stage in self.stages if stage.name == name), None)
+
+
+@dataclass(frozen=True)
+class Row:
+    """One measured row: the launches of its timed call, in order."""
+
+    key: RowKey
+    launches: tuple[Kernel, ...]
+    guesses: int = 0
+    """How many data-dependent values the stand-in device had to guess before or in this row."""
+
+
+@dataclass(frozen=True)
+class FailedRow:
+    """A row whose call raised. `stage` is the compiler stage or pass that failed, if it was the compiler."""
+
+    key: RowKey
+    phase: Literal["compile", "run", "read"]
+    """`read`: the row was measured, but a recorded stage of it is missing, empty or unreadable."""
+    message: str
+    kernel: str = ""
+    stage: str = ""
+    whole_test: bool = False
+    """True when the failure ended the test itself, so that later rows of the same node may be missing because of it."""
+
+
+@dataclass(frozen=True)
+class Pin:
+    """One autotuner decision. `position` of `candidates` configurations; `how` it was obtained."""
+
+    tuner: str
+    key: str
+    configuration: str
+    position: int
+    candidates: int
+    how: Literal["tuned", "first", "all", "replayed"]
+
+
+@dataclass(frozen=True)
+class MissingPin:
+    """An autotuner decision that could not be replayed, and why."""
+
+    tuner: str
+    key: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class Absence:
+    """Why a node has no rows (or lost some). `clean` means that the suite decided so: an unsupported dtype, a skip."""
+
+    kind: Literal[
+        "dtype",
+        "skipped",
+        "failed",
+        "timeout",
+        "crashed",
+        "nothing collected",
+        "nothing captured",
+        "needs a device",
+        "not started",
+    ]
+    reason: str
+    clean: bool = False
+    kernel: str = ""
+    """The kernel whose compilation ended the test, if it was the compiler."""
+    stage: str = ""
+
+
+@dataclass(frozen=True)
+class ProcessOutcome:
+    """How a run's process ended, as the launcher saw it.
+
+    `code` is the exit status (`exited`) or the signal number (`signal`), otherwise 0; `detail` is for people: the limit
+    that ran out, or why the process could not be started.
+    """
+
+    kind: Literal["exited", "signal", "timeout", "not started"]
+    code: int = 0
+    detail: str = ""
+
+
+@dataclass(frozen=True)
+class Run:
+    """Everything that one process left behind: one case on one side."""
+
+    node: str
+    side: Side
+    directory: Path
+    rows: tuple[Row, ...]
+    failed_rows: tuple[FailedRow, ...]
+    pins: tuple[Pin, ...]
+    missing_pins: tuple[MissingPin, ...]
+    compiles: int
+    """Compile events of this run's own, launched or not."""
+    absence: Absence | None
+    """Why the run ended early or empty; None for an orderly end with rows."""
+    environment: Mapping[str, object] = field(default_factory=dict)
+    """The `begin` event: versions, library hash, target."""
+
+
+@dataclass(frozen=True)
+class Launch:
+    """Two matched launches of a row, or one without a partner, and where they part."""
+
+    identity: KernelIdentity
+    changed_stages: tuple[str, ...]
+    """Stages (in pipeline order) whose fingerprints differ; empty when all recorded stages agree."""
+    attributes_only: bool
+    """The criterion stage differs in module attributes alone."""
+    machine_code: Literal["same", "differs", "-"]
+    converts_before: int
+    converts_after: int
+    unmatched: Side | None = None
+    """Set when the launch exists on that side only."""
+    unstable: bool = False
+    """The kernel differed from itself when the before side was compiled twice."""
+
+
+@dataclass(frozen=True)
+class PairedRow:
+    """A row that both sides measured."""
+
+    key: RowKey
+    changed: bool
+    launches: tuple[Launch, ...]
+    guesses: int = 0
+    first_stage: str = "-"
+    """The first stage, in pipeline order, at which any launch of the row differs; `-` if none."""
+    machine_code: Literal["same", "differs", "-"] = "-"
+    sequence: Literal["same", "reordered", "differs", "unstable"] = "same"
+    """How the ordered kernel identities compare; `unstable` when the before side's repetition has another sequence."""
+
+
+@dataclass(frozen=True)
+class BrokenRow:
+    """A row that one side measured and that failed on the other."""
+
+    key: RowKey
+    side: Side
+    """The side on which it failed."""
+    phase: str
+    kernel: str
+    stage: str
+    message: str
+
+
+@dataclass(frozen=True)
+class OneSidedRow:
+    """A row that only one side measured, without a failure of its own on the other."""
+
+    key: RowKey
+    side: Side
+    """The side that has the row."""
+    why: str
+    """What kept the other side from it."""
+
+
+@dataclass(frozen=True)
+class OperatorVerdict:
+    """One line of screen.tsv, with what stands behind it."""
+
+    operator: str
+    dtype: str
+    verdict: Verdict
+    rows: int
+    changed_rows: int
+    kernels: int
+    converts_before: int
+    converts_after: int
+    first_stage: str
+    machine_code: Literal["same", "differs", "-"]
+    pins: str
+    reason: str
+    seconds: float
+    status: Status
+    broken_compiles: int = 0
+    """Broken rows whose compilation failed on one side only: the switch acts, whatever else agrees."""
+    failed_runs: int = 0
+    """Runs (one node, one side) that failed in whole or in part, crashed, timed out or never started."""
+    guessed_rows: int = 0
+    unstable_kernels: int = 0
+    """Kernels (or launch sequences) that differed from themselves in a self-check, left out of the changes."""
+
+
+@dataclass(frozen=True)
+class NodeVerdict:
+    """The share of one node in its operator's verdict; `summary` has the node's own counts and its own reason."""
+
+    node: str
+    summary: OperatorVerdict
+    paired: tuple[PairedRow, ...]
+    broken: tuple[BrokenRow, ...]
+    one_sided: tuple[OneSidedRow, ...]
+    failed: tuple[tuple[Side, FailedRow], ...]
+    """Every failed row of either side, the broken ones included."""
+    absences: tuple[tuple[Side, Absence], ...]
+    missing_pins: tuple[tuple[Side, MissingPin], ...]
+
+
+@dataclass(frozen=True)
+class JudgedOperator:
+    """An operator's verdict and, node by node, what it rests on."""
+
+    verdict: OperatorVerdict
+    nodes: tuple[NodeVerdict, ...]

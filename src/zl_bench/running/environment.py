@@ -1,0 +1,84 @@
+"""The environment of each side: one base, byte-identical on both but for the switch, written down in every run."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+import zl_bench.inside
+from zl_bench.errors import UsageError
+from zl_bench.running.switch import OWN_VARIABLES
+
+PROBE_PATH = Path(zl_bench.inside.__file__).parent
+
+UNSET = (
+    # Would skip, share, replace or trim what a run compiles.
+    "TRITON_CACHE_MANAGER",
+    "TRITON_REMOTE_CACHE_BACKEND",
+    "TRITON_CACHE_AUTOTUNING",
+    "TRITON_KERNEL_OVERRIDE",
+    "TRITON_ALWAYS_COMPILE",
+    "TRITON_STORE_BINARY_ONLY",
+    "TRITON_INTERPRET",
+    # Would share tuned choices between runs, or choose by a model that no pin records.
+    "FLAGGEMS_DB_URL",
+    "USE_FLAGTUNE_COST_MODEL",
+    "FLAGTUNE_INCLUDE",
+    # Would change what pytest collects.
+    "PYTEST_ADDOPTS",
+    "PYTEST_PLUGINS",
+)
+SET = {
+    "PYTHONHASHSEED": "0",  # sets and dicts of a suite must not order its work differently per process
+    "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
+    "USE_FLAGTUNE": "0",
+    "USE_C_EXTENSION": "0",
+}
+SECRET = re.compile(r"TOKEN|SECRET|PASSW|CREDENTIAL|API_?KEY|PRIVATE|ACCESS_KEY|COOKIE|AUTH", re.IGNORECASE)
+
+
+def parse_assignments(texts: Iterable[str]) -> dict[str, str]:
+    """`K=V` pairs of --env. Raises UsageError for anything else, and for what the tool sets itself."""
+    pairs = {}
+    for text in texts:
+        name, equals, value = text.partition("=")
+        if not equals or not name:
+            raise UsageError(f"{text!r} is not of the form NAME=VALUE.")
+        if name in OWN_VARIABLES:
+            raise UsageError(f"{name} is set by zl-bench for every run and can not be given with --env.")
+        pairs[name] = value
+    return pairs
+
+
+def side_environment(
+    inherited: Mapping[str, str],
+    switch_variables: Mapping[str, str | None],
+    given: Mapping[str, str],
+    hidden_cards: Iterable[str] = (),
+) -> dict[str, str]:
+    """The environment in which a side's interpreter starts. `hidden_cards` are mask variables to set to nothing.
+
+    Order of strength: the switch, what the user gave, what the tool needs, what was inherited.
+    """
+    environment = {name: value for name, value in inherited.items() if name not in UNSET}
+    environment |= SET
+    environment |= dict.fromkeys(hidden_cards, "")
+    environment |= given
+    for name, value in switch_variables.items():
+        if value is None:
+            environment.pop(name, None)
+        else:
+            environment[name] = value
+    path = environment.get("PYTHONPATH")
+    environment["PYTHONPATH"] = f"{PROBE_PATH}:{path}" if path else str(PROBE_PATH)
+    return environment
+
+
+def recordable(environment: Mapping[str, str]) -> dict[str, str]:
+    """The environment as it is written to a file that may be shared: a secret is replaced by a hash of it."""
+    return {
+        name: f"(secret, sha256 {hashlib.sha256(value.encode()).hexdigest()[:12]})" if SECRET.search(name) else value
+        for name, value in sorted(environment.items())
+    }

@@ -1,0 +1,178 @@
+"""The tool's end of a side server: starts it, hands it runs, hears how they end. Protocol: zl_probe/server.py."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import signal
+import socket
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from zl_bench.errors import EnvironmentUnfit
+from zl_bench.model import ProcessOutcome, Side
+from zl_bench.running.environment import PROBE_PATH
+
+START_LIMIT = 300.0
+"""Seconds for a side's imports; a cold disk reads gigabytes."""
+KILL_LIMIT = 20.0
+"""Seconds that a killed run may take to end before its whole server is killed."""
+
+
+@dataclass(frozen=True)
+class SidePlan:
+    """How one side's processes are started.
+
+    `modules` are imported once, in the parent of all runs, and the stand-in for `target` is installed there.
+    """
+
+    side: Side
+    interpreter: Path
+    environment: Mapping[str, str]
+    log: Path
+    target: str | None = None
+    modules: tuple[str, ...] = ()
+
+
+class SideServer:
+    """A running side server. Use `start`, and `close` whatever happens."""
+
+    def __init__(self, plan: SidePlan, process: asyncio.subprocess.Process, writer: asyncio.StreamWriter):
+        self.plan = plan
+        self.versions: dict[str, Any] = {}
+        self._process = process
+        self._writer = writer
+        self._ends: dict[int, asyncio.Future[dict[str, Any]]] = {}
+        self._count = 0
+        self._listener: asyncio.Task[None] | None = None
+
+    @classmethod
+    async def start(cls, plan: SidePlan) -> SideServer:
+        """Start the interpreter and wait until it has paid its imports. Raises EnvironmentUnfit with the reason."""
+        ours, theirs = socket.socketpair()
+        with plan.log.open("ab") as log, theirs:
+            first = json.dumps({"modules": plan.modules, "target": plan.target})
+            arguments = ["-m", "zl_probe.server", str(theirs.fileno()), first]
+            try:
+                process = await asyncio.create_subprocess_exec(
+                    str(plan.interpreter),
+                    *arguments,
+                    stdin=asyncio.subprocess.DEVNULL,
+                    stdout=log,
+                    stderr=log,
+                    pass_fds=[theirs.fileno()],
+                    env=dict(plan.environment),
+                    cwd=PROBE_PATH,
+                    start_new_session=True,  # Ctrl-C is the tool's to handle
+                )
+            except OSError as error:
+                ours.close()
+                raise EnvironmentUnfit(f"{plan.interpreter} can not be started: {error}.") from error
+        reader, writer = await asyncio.open_connection(sock=ours)
+        server = cls(plan, process, writer)
+        try:
+            line = await asyncio.wait_for(reader.readline(), START_LIMIT)
+            message: dict[str, Any] = json.loads(line) if line else {"failed": "the interpreter ended while it started"}
+        except TimeoutError:
+            message = {"failed": f"the imports took more than {START_LIMIT:.0f} s"}
+        except (ConnectionError, ValueError) as error:
+            message = {"failed": f"the interpreter broke off while it started: {error}"}
+        if "ready" not in message:
+            await server.close()
+            reason = str(message["failed"]).strip().splitlines()[-1]
+            raise EnvironmentUnfit(
+                f"The {plan.side} side can not start in {plan.interpreter}: {reason}. It needs triton and pytest "
+                f"(and torch for most suites); see {plan.log} and `zl-bench doctor`."
+            )
+        server.versions = message["ready"]
+        server._listener = asyncio.create_task(server._listen(reader))
+        return server
+
+    @property
+    def alive(self) -> bool:
+        """Whether it can take runs."""
+        return self._listener is not None and not self._listener.done()
+
+    async def run(self, input_file: Path, timeout: float) -> ProcessOutcome:
+        """Run one case in a child and say how its process ended; it never outlives the call."""
+        number, end = self._send({"op": "run", "input": str(input_file)})
+        return await self._ended(number, end, timeout)
+
+    async def passes(self, target: str, out: Path, timeout: float) -> ProcessOutcome:
+        """Have a child write the names of the target's pipeline passes to `out`."""
+        number, end = self._send({"op": "passes", "target": target, "out": str(out)})
+        return await self._ended(number, end, timeout)
+
+    async def close(self) -> None:
+        """End the server and every run that it still has."""
+        self._writer.close()
+        if self._listener is not None:
+            self._listener.cancel()
+        try:
+            await asyncio.wait_for(self._process.wait(), KILL_LIMIT)
+        except TimeoutError:
+            self._kill_server()
+            await self._process.wait()
+
+    def _kill_server(self) -> None:
+        with contextlib.suppress(ProcessLookupError):
+            self._process.kill()  # its children die with it: they asked the kernel to
+
+    def _send(self, message: dict[str, Any]) -> tuple[int, asyncio.Future[dict[str, Any]]]:
+        self._count += 1
+        end: asyncio.Future[dict[str, Any]] = asyncio.get_running_loop().create_future()
+        if not self.alive:
+            end.set_result({"gone": True})
+            return self._count, end
+        self._ends[self._count] = end
+        self._writer.write(json.dumps({**message, "id": self._count}).encode() + b"\n")
+        return self._count, end
+
+    async def _ended(self, number: int, end: asyncio.Future[dict[str, Any]], timeout: float) -> ProcessOutcome:
+        try:
+            message = await asyncio.wait_for(asyncio.shield(end), timeout)
+        except TimeoutError:
+            await self._kill(number, end)
+            return ProcessOutcome("timeout", detail=f"more than {timeout:g} s")
+        except asyncio.CancelledError:
+            await self._kill(number, end)
+            raise
+        finally:
+            self._ends.pop(number, None)
+        if "gone" in message:
+            return ProcessOutcome("not started", detail="the side's server ended unexpectedly")
+        if "signal" in message:
+            return ProcessOutcome("signal", message["signal"], _signal_name(message["signal"]))
+        return ProcessOutcome("exited", message["code"])
+
+    async def _kill(self, number: int, end: asyncio.Future[dict[str, Any]]) -> None:
+        if self.alive:
+            self._writer.write(json.dumps({"op": "kill", "id": number}).encode() + b"\n")
+        try:
+            await asyncio.wait_for(asyncio.shield(end), KILL_LIMIT)
+        except TimeoutError:
+            self._kill_server()
+
+    async def _listen(self, reader: asyncio.StreamReader) -> None:
+        try:
+            while line := await reader.readline():
+                message = json.loads(line)
+                end = self._ends.get(message["id"])
+                if end is not None and not end.done() and "pid" not in message:
+                    end.set_result(message)
+        except ConnectionError:
+            pass  # the same as an end of file: the server is gone
+        finally:
+            for end in self._ends.values():
+                if not end.done():
+                    end.set_result({"gone": True})
+
+
+def _signal_name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"

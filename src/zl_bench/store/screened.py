@@ -1,0 +1,86 @@
+"""Finding and loading the runs of a screened root again, from nothing but the root."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from zl_bench.errors import UsageError
+from zl_bench.inside.zl_probe.wire import INPUT_FILE
+from zl_bench.model import ProcessOutcome, Run, Side
+from zl_bench.store.layout import Folder, operator_folder
+from zl_bench.store.runs import read_outcome, read_run
+
+
+@dataclass(frozen=True)
+class LoadedOperator:
+    """The runs of one operator entry, as they lie in a root."""
+
+    operator: str
+    dtype: str | None
+    nodes: tuple[tuple[Run, Run], ...]
+    """(before, after) of each node."""
+    again: dict[str, Run]
+    """By node, the before side's repetition of a self-check, where there is one."""
+
+
+def split_entry(entry: str) -> tuple[str, str | None]:
+    """`fft:complex64` is the operator `fft` with dtype `complex64`; without a colon there is no dtype."""
+    operator, colon, dtype = entry.rpartition(":")
+    return (operator, dtype) if colon else (entry, None)
+
+
+def join_entry(operator: str, dtype: str | None) -> str:
+    """The inverse of `split_entry`."""
+    return operator if dtype is None else f"{operator}:{dtype}"
+
+
+def screened_entries(root: Path) -> list[str]:
+    """The operator entries that have a run in `root`, sorted."""
+    entries = set()
+    for side in ("before", "after"):
+        for folder in root.glob(f"*_{side}"):
+            for _, record in _inputs(folder):
+                dtype = record.get("dtype")
+                entries.add(join_entry(str(record["operator"]), None if dtype is None else str(dtype)))
+    return sorted(entries)
+
+
+def load_operator(root: Path, operator: str, dtype: str | None) -> LoadedOperator:
+    """The runs of one entry. Raises UsageError, which says what there is, if the root does not have it."""
+    if not root.is_dir():
+        raise UsageError(f"{root} is no folder; give the root of a screen, such as runs/ab_…")
+    before = _runs_by_node(root, operator, dtype, "before")
+    after = _runs_by_node(root, operator, dtype, "after")
+    nodes = list(dict.fromkeys((*before, *after)))
+    if not nodes:
+        there = screened_entries(root)
+        has = f"It has {', '.join(there)}." if there else "It has no run of any operator; is it the root of a screen?"
+        raise UsageError(f"{root} has no run of {join_entry(operator, dtype)}. {has}")
+    pairs = tuple((_run(before, node, "before"), _run(after, node, "after")) for node in nodes)
+    again = _runs_by_node(root, operator, dtype, "again")
+    return LoadedOperator(operator, dtype, pairs, {node: _run(again, node, "before") for node in again})
+
+
+def _run(directories: dict[str, Path], node: str, side: Side) -> Run:
+    directory = directories.get(node)
+    if directory is None:
+        return read_run(Path(), node, side, ProcessOutcome("not started", detail=f"the {side} run was never started"))
+    return read_run(directory, node, side, read_outcome(directory))
+
+
+def _runs_by_node(root: Path, operator: str, dtype: str | None, folder: Folder) -> dict[str, Path]:
+    return {str(record["node"]): path for path, record in _inputs(operator_folder(root, operator, dtype, folder))}
+
+
+def _inputs(folder: Path) -> Iterator[tuple[Path, dict[str, object]]]:
+    """The run directories in an operator's folder, which may be one itself, with their input.json."""
+    for directory in (folder, *sorted(path for path in folder.glob("*") if path.is_dir())):
+        try:
+            record = json.loads((directory / INPUT_FILE).read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            continue
+        if isinstance(record, dict) and {"operator", "node"} <= record.keys():
+            yield directory, record

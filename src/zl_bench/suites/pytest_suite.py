@@ -1,0 +1,54 @@
+"""Reads a folder of plain pytest benchmarks without importing it.
+
+The convention: `test_<operator>` functions in `test_*.py`, parametrised by literal lists; the parameter `dtype`, if
+there is one, holds torch dtype names; each call of `triton.testing.do_bench` is one row.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+from zl_bench.errors import UsageError
+from zl_bench.suites.base import Suite, TestNode
+
+BUILTIN = Path(__file__).parent / "builtin"
+
+
+def load(name: str) -> Suite:
+    """The suite `builtin`, or the one in the folder of that path. Raises UsageError when there is nothing to run."""
+    root = BUILTIN if name == "builtin" else Path(name).absolute()
+    if not root.is_dir():
+        raise UsageError(f"There is no suite {name!r}: give `builtin` or the path of a folder with test_*.py files.")
+    nodes = tuple(node for file in sorted(root.rglob("test_*.py")) for node in _nodes(file, root))
+    if not nodes:
+        raise UsageError(f"{root} holds no pytest benchmark (functions test_… in files test_*.py).")
+    return Suite(name if name == "builtin" else root.name, root, nodes)
+
+
+def _nodes(file: Path, root: Path) -> Iterator[TestNode]:
+    try:
+        tree = ast.parse(file.read_text(encoding="utf-8"), filename=str(file))
+    except (OSError, SyntaxError, ValueError) as error:
+        raise UsageError(f"{file} can not be read as Python: {error}.") from error
+    for statement in tree.body:
+        if isinstance(statement, ast.FunctionDef) and statement.name.startswith("test_"):
+            node = f"{file.relative_to(root).as_posix()}::{statement.name}"
+            yield TestNode(node, statement.name.removeprefix("test_"), _dtypes(statement))
+
+
+def _dtypes(function: ast.FunctionDef) -> tuple[str, ...]:
+    """The literal values of `@pytest.mark.parametrize("dtype", […])`; empty when they can not be read."""
+    for decorator in function.decorator_list:
+        if not isinstance(decorator, ast.Call) or len(decorator.args) < 2:
+            continue
+        if not ast.unparse(decorator.func).endswith("mark.parametrize"):
+            continue
+        try:
+            name, values = ast.literal_eval(decorator.args[0]), ast.literal_eval(decorator.args[1])
+        except ValueError:
+            continue
+        if name == "dtype":
+            return tuple(str(value) for value in values)
+    return ()

@@ -1,0 +1,1 @@
+"""What each command does, as a readable sequence of steps."""

@@ -1,0 +1,114 @@
+"""Confirms that the compiler under test knows the switch before anything is compiled for it (R16)."""
+
+from __future__ import annotations
+
+import json
+import mmap
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from zl_bench.errors import EnvironmentUnfit
+from zl_bench.model import Side
+from zl_bench.running.servers import SideServers
+from zl_bench.running.switch import Switch
+
+PIPELINE_LIMIT = 120.0
+"""Seconds for one small compile."""
+SEARCHED = ("*.py", "*.so", "*.so.*", "*.pyd")
+WORD = re.compile(rb"[A-Za-z0-9_]")
+
+
+@dataclass(frozen=True)
+class Liveness:
+    """Whether the compiler knows the switch. `finding` says where it was found, or what was looked for in vain."""
+
+    known: bool
+    finding: str
+
+
+async def examine(switch: Switch, servers: SideServers, target: str | None, scratch: Path) -> Liveness:
+    """Look for the switch in the compilers of both sides. `scratch` is a folder for the pass list."""
+    versions = await servers.start()
+    tritons = {side: found["triton"] for side, found in versions.items()}
+    if switch.kind == "build":
+        return _different_builds(tritons)
+    if switch.kind == "pass":
+        return _pass_is_added(switch, await pipeline_passes(servers, str(target), scratch), str(target))
+    if switch.is_null_control:
+        return Liveness(True, f"{switch.name} has the same value on both sides: a null control")
+    return variable_is_mentioned(switch.name, Path(tritons["before"]["path"]))
+
+
+def variable_is_mentioned(name: str, triton: Path) -> Liveness:
+    """Whether the Triton package in that folder mentions the variable, as a whole word, in its sources or libraries."""
+    places = [path.relative_to(triton) for path in _files(triton) if _mentions(path, name)]
+    if places:
+        return Liveness(True, f"{name} is mentioned in {', '.join(map(str, places[:3]))} of {triton}")
+    return Liveness(
+        False,
+        f"{name} is mentioned neither in the Python sources nor in the native libraries of {triton}. "
+        "A name that is put together at run time looks so too",
+    )
+
+
+def _files(triton: Path) -> Iterator[Path]:
+    found = {path for pattern in SEARCHED for path in triton.rglob(pattern) if path.is_file()}
+    return iter(sorted(found, key=lambda path: (path.suffix != ".py", path)))
+
+
+def _mentions(path: Path, name: str) -> bool:
+    """Whether the file holds the name as a whole word; a plain search, since a library has hundreds of megabytes."""
+    if path.stat().st_size == 0:
+        return False
+    word = name.encode()
+    with path.open("rb") as stream, mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ) as content:
+        position = content.find(word)
+        while position >= 0:
+            around = content[max(0, position - 1) : position] + content[position + len(word) : position + len(word) + 1]
+            if not WORD.search(around):
+                return True
+            position = content.find(word, position + 1)
+    return False
+
+
+async def pipeline_passes(servers: SideServers, target: str, scratch: Path) -> tuple[str, ...]:
+    """The passes of the target's TTGIR pipeline, in order. Raises EnvironmentUnfit if it can not be built."""
+    out = scratch / "passes.json"
+    server = await servers.server("before")
+    outcome = await server.passes(target, out, PIPELINE_LIMIT)
+    if outcome.kind != "exited" or outcome.code != 0 or not out.is_file():
+        raise EnvironmentUnfit(
+            f"The TTGIR pipeline for {target} could not be listed ({outcome.kind} {outcome.code} {outcome.detail}); "
+            f"see {out}.log."
+        )
+    return tuple(json.loads(out.read_text(encoding="utf-8"))["passes"])
+
+
+def _pass_is_added(switch: Switch, passes: tuple[str, ...], target: str) -> Liveness:
+    count = passes.count(switch.name)
+    if count >= (switch.occurrence or 1):
+        return Liveness(True, f"the TTGIR pipeline for {target} adds {switch.name} {count} times")
+    if count:
+        return Liveness(
+            False, f"the TTGIR pipeline for {target} adds {switch.name} {count} times, not {switch.occurrence}"
+        )
+    names = ", ".join(dict.fromkeys(passes))
+    return Liveness(False, f"the TTGIR pipeline for {target} never adds {switch.name}; it adds {names}")
+
+
+def _different_builds(tritons: Mapping[Side, dict[str, Any]]) -> Liveness:
+    before, after = tritons["before"], tritons["after"]
+    if before["library_sha256"] == after["library_sha256"]:
+        return Liveness(
+            False,
+            f"both sides load the same native library: Triton {before['version']}, {before['library']} and "
+            f"{after['library']} have SHA-256 {before['library_sha256'][:16]}…",
+        )
+    return Liveness(
+        True,
+        f"Triton {before['version']} ({before['library_sha256'][:16]}…) against {after['version']} "
+        f"({after['library_sha256'][:16]}…)",
+    )

@@ -1,0 +1,87 @@
+"""Runs one operator's pair: before, then after with the pins that before recorded, and judges the two (R1)."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from zl_bench.model import JudgedOperator, Pin, Run, Side
+from zl_bench.running.planner import PinMode, RunPlan, prepare
+from zl_bench.running.servers import SideServers
+from zl_bench.running.switch import Switch
+from zl_bench.store.layout import Folder, run_directory
+from zl_bench.store.runs import read_run, write_outcome
+from zl_bench.suites.base import Entry, Suite
+from zl_bench.workflow.judge import judge_operator
+
+
+@dataclass(frozen=True)
+class PairSettings:
+    """What is the same for every operator of a screen. `configs` is how before chooses without a card."""
+
+    root: Path
+    suite: Suite
+    switch: Switch
+    target: str
+    stages: str
+    configs: PinMode
+    criterion: str
+    timeout: float
+    self_check: bool
+
+
+async def screen_operator(
+    entry: Entry, settings: PairSettings, servers: SideServers, given_pins: Sequence[Pin] | None
+) -> JudgedOperator:
+    """Run and judge one operator. `given_pins` are those of --pins; None lets the before side choose."""
+    start = time.monotonic()
+    pairs, again = [], {}
+    for node in entry.nodes:
+        before = await _run(entry, node, "before", "before", settings, servers, given_pins)
+        after = await _run(entry, node, "after", "after", settings, servers, before.pins)
+        pairs.append((before, after))
+        if settings.self_check:
+            again[node] = await _run(entry, node, "before", "again", settings, servers, before.pins)
+    return judge_operator(
+        entry.operator,
+        entry.dtype,
+        pairs,
+        again=again,
+        criterion=settings.criterion,
+        seconds=time.monotonic() - start,
+    )
+
+
+async def _run(
+    entry: Entry,
+    node: str,
+    side: Side,
+    folder: Folder,
+    settings: PairSettings,
+    servers: SideServers,
+    pins: Sequence[Pin] | None,
+) -> Run:
+    directory = run_directory(
+        settings.root, entry.operator, entry.dtype, folder, node, several=len(entry.nodes) > 1
+    ).absolute()
+    plan = RunPlan(
+        operator=entry.operator,
+        dtype=entry.dtype,
+        node=node,
+        side=side,
+        directory=directory,
+        suite=settings.suite.name,
+        rootdir=settings.suite.root,
+        pytest_args=settings.suite.pytest_args,
+        target=settings.target,
+        stages=settings.stages,
+        dropped_pass=settings.switch.dropped_pass(side),
+        pin_mode=settings.configs if pins is None else "replay",
+        pins=pins or (),
+    )
+    input_file = prepare(plan, servers.plans[side].environment)
+    outcome = await servers.run(side, input_file, settings.timeout)
+    write_outcome(directory, outcome)
+    return read_run(directory, node, side, outcome)

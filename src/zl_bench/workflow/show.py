@@ -1,0 +1,214 @@
+"""The kernels of a screened operator, matched across the sides, as lines of text: load, judge again, describe."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from zl_bench.analysis.nodes import distinct_rows
+from zl_bench.analysis.pairing import match_launches
+from zl_bench.analysis.prints import Unreadable
+from zl_bench.analysis.reasons import counted, describe_broken, describe_row
+from zl_bench.errors import UsageError, ZlBenchError
+from zl_bench.ir.diff import unified_diff
+from zl_bench.ir.stages import order_stages
+from zl_bench.model import JudgedOperator, Kernel, KernelIdentity, Launch, NodeVerdict, PairedRow, Run
+from zl_bench.store.request import read_request
+from zl_bench.store.screened import LoadedOperator, load_operator, split_entry
+from zl_bench.workflow.judge import DEFAULT_CRITERION, judge_operator, read_stage
+
+Match = tuple[Launch, Kernel | None, Kernel | None]
+
+
+@dataclass(frozen=True)
+class ShownRow:
+    """A row that both sides measured, under the number by which `--row` names it (from 1, across the nodes)."""
+
+    number: int
+    row: PairedRow
+    matches: tuple[Match, ...]
+
+
+def show_operator(root: Path, entry: str, row: int | None = None, stage: str | None = None) -> Iterator[str]:
+    """Lines about one operator of a root: its verdict, its rows with their kernels and, when asked, the diffs.
+
+    With `row`, that row alone and the diff of each of its kernels, at `stage` or else the first stage that differs.
+    With `stage` alone, every row and the diff of every kernel at that stage, each once. Raises UsageError, which says
+    what there is, for a root, an operator, a row or a stage that does not exist.
+    """
+    request = read_request(root)
+    criterion = request.criterion if request is not None else DEFAULT_CRITERION
+    loaded = load_operator(root, *split_entry(entry))
+    judged = judge_operator(loaded.operator, loaded.dtype, loaded.nodes, criterion=criterion, again=loaded.again)
+    rows = _numbered(loaded, judged.nodes)
+    chosen = _choose(rows, row, entry)
+    if stage is not None:
+        _require_stage(chosen, stage)
+    return _lines(entry, judged, chosen, row, stage)
+
+
+def _numbered(loaded: LoadedOperator, nodes: Sequence[NodeVerdict]) -> list[ShownRow]:
+    rows: list[ShownRow] = []
+    for (before, after), node in zip(loaded.nodes, nodes, strict=True):
+        for paired in node.paired:
+            matches = match_launches(_launches(before, paired), _launches(after, paired))
+            joined = tuple((launch, *match) for launch, match in zip(paired.launches, matches, strict=True))
+            rows.append(ShownRow(len(rows) + 1, paired, joined))
+    return rows
+
+
+def _launches(run: Run, paired: PairedRow) -> tuple[Kernel, ...]:
+    return next(row.launches for row in distinct_rows(run.rows) if row.key == paired.key)
+
+
+def _choose(rows: list[ShownRow], number: int | None, entry: str) -> list[ShownRow]:
+    if number is None:
+        return rows
+    chosen = [row for row in rows if row.number == number]
+    if not chosen:
+        has = f"it has rows 1 to {len(rows)}" if rows else "no row of it was measured on both sides"
+        raise UsageError(f"{entry} has no row {number}: {has}.")
+    return chosen
+
+
+def _require_stage(rows: Sequence[ShownRow], stage: str) -> None:
+    there = order_stages(
+        found.name
+        for row in rows
+        for _, *kernels in row.matches
+        for kernel in kernels
+        if kernel is not None
+        for found in kernel.stages
+    )
+    if stage not in there:
+        raise UsageError(f"no kernel here has a stage {stage}: there are {', '.join(there) or 'none at all'}.")
+
+
+def _lines(
+    entry: str, judged: JudgedOperator, rows: Sequence[ShownRow], only_row: int | None, stage: str | None
+) -> Iterator[str]:
+    verdict = judged.verdict
+    yield f"{entry}  {verdict.verdict.value}" + (f"  {verdict.reason}" if verdict.reason else "")
+    numbered = {id(shown.row): shown for shown in rows}
+    told: set[tuple[object, ...]] = set()
+    for node in judged.nodes:
+        shown_rows = [numbered[id(row)] for row in node.paired if id(row) in numbered]
+        if only_row is not None and not shown_rows:
+            continue
+        yield f"node {node.node}"
+        for shown in shown_rows:
+            yield from _row_lines(shown)
+            if only_row is not None or stage is not None:
+                yield from _row_diffs(shown, stage, told)
+        if only_row is None:
+            yield from _unpaired_lines(node)
+
+
+def _unpaired_lines(node: NodeVerdict) -> Iterator[str]:
+    for broken in node.broken:
+        yield f"  broken  {describe_broken(broken)}"
+    known = {(broken.side, broken.key) for broken in node.broken}
+    for side, failed in node.failed:
+        if (side, failed.key) not in known:
+            yield f"  failed  {side}: {describe_row(failed.key)}: {failed.message}"
+    for alone in node.one_sided:
+        yield f"  on {alone.side} only  {describe_row(alone.key)}: {alone.why}"
+    for side, absence in node.absences:
+        yield f"  {side} ended early or empty: {absence.reason}"
+
+
+def _row_lines(shown: ShownRow) -> Iterator[str]:
+    row = shown.row
+    state = "changed" if row.changed else "same"
+    first = f", first difference at {row.first_stage}" if row.first_stage != "-" else ""
+    order = f", launch sequence {row.sequence}" if row.sequence != "same" else ""
+    guesses = f", {counted(row.guesses, 'guessed value')}" if row.guesses else ""
+    yield f"  row {shown.number}  {describe_row(row.key)}  {state}{first}{order}{guesses}"
+    if not row.launches:
+        yield "    no Triton kernel was launched"
+    for launch, before, after in shown.matches:
+        yield from _launch_lines(launch, before, after)
+
+
+def _launch_lines(launch: Launch, before: Kernel | None, after: Kernel | None) -> Iterator[str]:
+    identity = launch.identity
+    where = f"  on {launch.unmatched} only" if launch.unmatched else ""
+    unstable = "  unstable" if launch.unstable else ""
+    yield (
+        f"    {identity.name}  warps {identity.num_warps}, stages {identity.num_stages}, "
+        f"ctas {identity.num_ctas}{where}{unstable}"
+    )
+    for word in ("signature", "constants", "attributes"):
+        yield f"      {word} {getattr(identity, word)}"
+    configuration = next((kernel.configuration for kernel in (before, after) if kernel and kernel.configuration), "")
+    if configuration:
+        yield f"      configuration {configuration}"
+    if launch.unmatched is None:
+        names = order_stages(stage.name for kernel in (before, after) if kernel for stage in kernel.stages)
+        states = [f"{name} {'differs' if name in launch.changed_stages else 'same'}" for name in names]
+        only = " (attributes only)" if launch.attributes_only else ""
+        yield f"      {', '.join(states)}{only}"
+        yield f"      converts {launch.converts_before} before, {launch.converts_after} after"
+        shared = [kernel.shared_bytes for kernel in (before, after) if kernel]
+        if len(set(shared)) > 1:
+            yield f"      shared memory {shared[0]} bytes before, {shared[1]} after"
+    else:
+        converts = launch.converts_before if launch.unmatched == "before" else launch.converts_after
+        yield f"      converts {converts}"
+
+
+def _row_diffs(shown: ShownRow, stage: str | None, told: set[tuple[object, ...]]) -> Iterator[str]:
+    for before, after, changed in _comparable(shown.matches):
+        if before is None or after is None:
+            continue
+        name = stage or next(iter(changed), None)
+        left, right = (before.stage(name), after.stage(name)) if name else (None, None)
+        identity = _shown_identity(before.identity, after.identity)
+        if name is None:
+            yield f"    {before.identity.name}: no stage differs"
+            continue
+        if left is None or right is None:
+            missing = "before" if left is None else "after"
+            yield f"    {before.identity.name}: {name} was not recorded {missing}"
+            continue
+        key = (name, left.path, right.path)
+        if key in told:
+            continue
+        told.add(key)
+        yield from identity
+        contents = read_stage(left), read_stage(right)
+        for content in contents:
+            if isinstance(content, Unreadable):
+                yield f"    {content.message}"
+        if isinstance(contents[0], Unreadable) or isinstance(contents[1], Unreadable):
+            continue
+        try:
+            lines = unified_diff(name, contents[0], contents[1], f"before/{left.path.name}", f"after/{right.path.name}")
+        except ZlBenchError as error:
+            yield f"    {error}"
+            continue
+        yield from lines or [f"    {before.identity.name}: {name} is the same"]
+
+
+def _comparable(matches: Sequence[Match]) -> Iterator[tuple[Kernel | None, Kernel | None, tuple[str, ...]]]:
+    """Matched launches; and those without a partner, side by side by name, so that there is something to read."""
+    alone_after = [after for launch, _, after in matches if launch.unmatched == "after" and after is not None]
+    for launch, before, after in matches:
+        if launch.unmatched is None:
+            yield before, after, launch.changed_stages
+        elif before is not None:
+            partner = next((kernel for kernel in alone_after if kernel.identity.name == before.identity.name), None)
+            if partner is not None:
+                alone_after.remove(partner)
+                yield before, partner, launch.changed_stages
+
+
+def _shown_identity(before: KernelIdentity, after: KernelIdentity) -> list[str]:
+    """What two kernels of one name differ in that are no match."""
+    names = ("signature", "constants", "attributes", "num_warps", "num_stages", "num_ctas")
+    return [
+        f"    {before.name}: {name} {getattr(before, name)} before, {getattr(after, name)} after"
+        for name in names
+        if getattr(before, name) != getattr(after, name)
+    ]

@@ -1,0 +1,43 @@
+"""Where the tests' IR comes from: the committed fixtures, and fresh compiles of kernels."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+DATA = Path(__file__).resolve().parent / "data"
+DROPPED_PASSES = ("remove_layout_conversions", "pipeline", "reorder_instructions", "coalesce", "prefetch")
+
+
+def fixtures() -> list[Path]:
+    """The committed TTGIR texts."""
+    return sorted(DATA.glob("*.ttgir"))
+
+
+def read_fixture(name: str) -> str:
+    """The text of one fixture, such as `matmul.cuda90`."""
+    return (DATA / f"{name}.ttgir").read_text(encoding="utf-8")
+
+
+def run_make(folder: Path, *options: str, script: Path = DATA / "make.py") -> list[Path]:
+    """Compile the fixture kernels afresh in a process and a cache of their own; the written files, sorted."""
+    environment = {**os.environ, "TRITON_CACHE_DIR": str(folder / "cache"), "PYTHONDONTWRITEBYTECODE": "1"}
+    output = folder / "out"
+    subprocess.run(
+        [sys.executable, str(script), str(output), *options],
+        env=environment,
+        check=True,
+        capture_output=True,
+        timeout=300,
+    )
+    return sorted(output.iterdir())
+
+
+def collect_suite_ttgir(tmp_path: Path) -> list[Path]:
+    """TTGIR files of many kernels, compiled as they are and once per pass left out (one folder each, same names)."""
+    files = run_make(tmp_path / "stock")
+    for dropped in DROPPED_PASSES:
+        files += run_make(tmp_path / dropped, "--without", dropped)
+    return files

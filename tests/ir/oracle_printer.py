@@ -1,0 +1,33 @@
+"""Triton's own printer without debug information, in a process of its own: `python oracle_printer.py FILE…`.
+
+Prints one JSON object, file to text; null for a file that MLIR's parser or verifier refuses.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+from triton._C.libtriton import ir
+from triton.backends.compiler import GPUTarget
+from triton.compiler.compiler import make_backend
+
+TARGETS = {"cuda": GPUTarget("cuda", 90, 32), "hip": GPUTarget("hip", "gfx942", 64)}
+
+
+def print_without_debug(path: str) -> str | None:
+    kind = "hip" if '"hip:' in Path(path).read_text(encoding="utf-8") else "cuda"
+    context = ir.context()
+    ir.load_dialects(context)
+    make_backend(TARGETS[kind]).load_dialects(context)
+    try:
+        module = ir.parse_mlir_module(path, context)
+    except RuntimeError:
+        return None
+    module.context = context
+    return module.str_nodebug()
+
+
+if __name__ == "__main__":
+    print(json.dumps({path: print_without_debug(path) for path in sys.argv[1:]}))
