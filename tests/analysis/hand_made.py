@@ -41,8 +41,15 @@ class Workshop:
     prints: dict[Path, Print | Unreadable] = field(default_factory=dict)
 
     def kernel(
-        self, name: str = "k", *, converts: int = 0, body: str | None = None, warps: int = 4, attributes: str = "{}",
-        configuration: str = "", **stages: str | None,
+        self,
+        name: str = "k",
+        *,
+        converts: int = 0,
+        body: str | None = None,
+        warps: int = 4,
+        attributes: str = "{}",
+        configuration: str = "",
+        **stages: str | None,
     ) -> Kernel:
         """A kernel whose stages have the given digests; None is a stage that can not be read."""
         texts = []
@@ -68,12 +75,26 @@ def row(*launches: Kernel, detail: str = "64", guesses: int = 0, node: str = "t.
     return Row(key(detail, node), launches, guesses)
 
 
-def failed(detail: str = "64", *, phase: str = "compile", message: str = "PassManager::run failed", kernel: str = "k",
-           stage: str = "ttgir", whole_test: bool = False) -> FailedRow:
+def failed(
+    detail: str = "64",
+    *,
+    phase: str = "compile",
+    message: str = "PassManager::run failed",
+    kernel: str = "k",
+    stage: str = "ttgir",
+    whole_test: bool = False,
+) -> FailedRow:
     return FailedRow(key(detail), phase, message, kernel, stage, whole_test)  # type: ignore[arg-type]
 
 
-def run(side: Side, *rows: Row, failed_rows: tuple[FailedRow, ...] = (), absence: Absence | None = None,
-        pins: tuple[Pin, ...] = (), missing: tuple[MissingPin, ...] = (), compiles: int = 0,
-        node: str = "t.py::t") -> Run:
+def run(
+    side: Side,
+    *rows: Row,
+    failed_rows: tuple[FailedRow, ...] = (),
+    absence: Absence | None = None,
+    pins: tuple[Pin, ...] = (),
+    missing: tuple[MissingPin, ...] = (),
+    compiles: int = 0,
+    node: str = "t.py::t",
+) -> Run:
     return Run(node, side, Path("/run"), rows, failed_rows, pins, missing, compiles, absence)

@@ -1,10 +1,10 @@
 from __future__ import annotations
 
 import pytest
-from hand_made import RULES, Workshop, row
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.analysis.hand_made import RULES, Workshop, row
 from zl_bench.analysis.pairing import (
     criterion_print,
     match_launches,
@@ -105,9 +105,7 @@ def test_machine_code_of_one_side_only_never_reads_as_same(shop: Workshop) -> No
     found = paired(shop, row(shop.kernel(ttgir="g", cubin="m")), row(shop.kernel(ttgir="g")))
     assert found.machine_code == "-"
     assert found.launches[0].changed_stages == ("cubin",)
-    later = paired(
-        shop, row(shop.kernel(ttgir="g", cubin="m", hsaco="h")), row(shop.kernel(ttgir="g", cubin="m"))
-    )
+    later = paired(shop, row(shop.kernel(ttgir="g", cubin="m", hsaco="h")), row(shop.kernel(ttgir="g", cubin="m")))
     assert later.machine_code == "-"
 
 

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 DATA = Path(__file__).resolve().parent / "data"
-DROPPED_PASSES = ("remove_layout_conversions", "pipeline", "reorder_instructions", "coalesce", "prefetch")
+DROPPED_PASSES = ("remove_layout_conversions", "pipeline", "coalesce")
 
 
 def fixtures() -> list[Path]:
@@ -22,16 +22,17 @@ def read_fixture(name: str) -> str:
 
 
 def run_make(folder: Path, *options: str, script: Path = DATA / "make.py") -> list[Path]:
-    """Compile the fixture kernels afresh in a process and a cache of their own; the written files, sorted."""
-    environment = {**os.environ, "TRITON_CACHE_DIR": str(folder / "cache"), "PYTHONDONTWRITEBYTECODE": "1"}
+    """Compile kernels afresh in a process and with caches of their own; the written files, sorted."""
+    environment = {
+        **os.environ,
+        "TRITON_CACHE_DIR": str(folder / "cache"),
+        "FLAGGEMS_CACHE_DIR": str(folder / "flaggems"),
+        "PYTHONDONTWRITEBYTECODE": "1",
+    }
     output = folder / "out"
-    subprocess.run(
-        [sys.executable, str(script), str(output), *options],
-        env=environment,
-        check=True,
-        capture_output=True,
-        timeout=300,
-    )
+    command = [sys.executable, str(script), str(output), *options]
+    finished = subprocess.run(command, env=environment, check=False, capture_output=True, text=True, timeout=500)
+    assert finished.returncode == 0, finished.stderr[-2000:]
     return sorted(output.iterdir())
 
 
@@ -41,3 +42,8 @@ def collect_suite_ttgir(tmp_path: Path) -> list[Path]:
     for dropped in DROPPED_PASSES:
         files += run_make(tmp_path / dropped, "--without", dropped)
     return files
+
+
+def collect_flag_gems_ttgir(tmp_path: Path) -> list[Path]:
+    """TTGIR files of FlagGems' kernels, as many as compile by guessed signatures. Expects flag_gems to be installed."""
+    return run_make(tmp_path / "flag_gems", script=DATA / "make_flag_gems.py")

@@ -1,11 +1,12 @@
 """Triton's own printer without debug information, in a process of its own: `python oracle_printer.py FILE…`.
 
-Prints one JSON object, file to text; null for a file that MLIR's parser or verifier refuses.
+Prints one JSON object, file to text; null for a file that MLIR's parser or verifier refuses or aborts on.
 """
 
 from __future__ import annotations
 
 import json
+import os
 import sys
 from pathlib import Path
 
@@ -29,5 +30,22 @@ def print_without_debug(path: str) -> str | None:
     return module.str_nodebug()
 
 
+def print_in_child(path: str) -> str | None:
+    """The same in a forked child, because some of the IR that the verifier should refuse aborts the interpreter."""
+    reading, writing = os.pipe()
+    child = os.fork()
+    if child == 0:
+        os.close(reading)
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
+        with os.fdopen(writing, "w", encoding="utf-8") as pipe:
+            pipe.write(print_without_debug(path) or "")
+        os._exit(0)
+    os.close(writing)
+    with os.fdopen(reading, encoding="utf-8") as pipe:
+        text = pipe.read()
+    os.waitpid(child, 0)
+    return text or None
+
+
 if __name__ == "__main__":
-    print(json.dumps({path: print_without_debug(path) for path in sys.argv[1:]}))
+    print(json.dumps({path: print_in_child(path) for path in sys.argv[1:]}))

@@ -6,8 +6,8 @@ import re
 import time
 
 import pytest
-from corpus import fixtures, read_fixture
 
+from tests.ir.corpus import fixtures, read_fixture
 from zl_bench.ir import mlir_values
 from zl_bench.ir.fingerprint import fingerprint, normalise
 from zl_bench.ir.unreadable import UnreadableStage

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from corpus import fixtures, read_fixture
-from mutations import INSIGNIFICANT, SIGNIFICANT, Mutation
 
+from tests.ir.corpus import fixtures, read_fixture
+from tests.ir.mutations import INSIGNIFICANT, SIGNIFICANT, Mutation
 from zl_bench.ir.diff import unified_diff
 from zl_bench.ir.fingerprint import attributes_only, fingerprint
 

@@ -7,10 +7,10 @@ import string
 from functools import cache
 from random import Random
 
-from corpus import fixtures, read_fixture
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.ir.corpus import fixtures, read_fixture
 from zl_bench.ir.fingerprint import fingerprint
 from zl_bench.ir.unreadable import UnreadableStage
 

@@ -3,81 +3,24 @@
 Each script runs in a process of its own, because a stand-in device lasts as long as its process.
 """
 
-import json
-import os
-import subprocess
-import sys
-import textwrap
 from importlib.util import find_spec
-from pathlib import Path
 
 import pytest
+from offline_script import run
 
 triton = pytest.importorskip("triton")
-INSIDE = Path(__file__).resolve().parents[2] / "src" / "zl_bench" / "inside"
 VERSION = tuple(int(part) for part in triton.__version__.split(".")[:2])
 NO_HIP = "older Tritons want an installed ROCm linker" if VERSION < (3, 4) else ""
 if find_spec("torch") is None:
     NO_HIP = "Triton's AMD back end imports torch"
 pytestmark = pytest.mark.integration
 
-KERNELS = """
-import json, sys
-import triton, triton.language as tl
-from zl_probe.offline import *
-
-def say(**facts):
-    print("FACTS " + json.dumps(facts))
-
-def catch(function):
-    try:
-        return repr(function())
-    except Exception as error:
-        return type(error).__name__ + ": " + str(error)
-
-def arguments(kernel):
-    line = next(line for line in kernel.asm["ttir"].splitlines() if "tt.func" in line)
-    return ["tt.divisibility" in part for part in line.split("!tt.ptr")[1:]]
-
-@triton.jit
-def add(x, y, out, n, BLOCK: tl.constexpr):
-    offsets = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
-    mask = offsets < n
-    tl.store(out + offsets, tl.load(x + offsets, mask=mask) + tl.load(y + offsets, mask=mask), mask=mask)
-
-@triton.jit
-def dot(a, b, out, K, M: tl.constexpr, N: tl.constexpr, BLOCK_K: tl.constexpr):
-    rows, columns, inner = tl.arange(0, M), tl.arange(0, N), tl.arange(0, BLOCK_K)
-    acc = tl.zeros((M, N), dtype=tl.float32)
-    for start in range(0, K, BLOCK_K):
-        left = tl.load(a + rows[:, None] * K + start + inner[None, :])
-        right = tl.load(b + (start + inner)[:, None] * N + columns[None, :])
-        acc = tl.dot(left, right, acc)
-    tl.store(out + rows[:, None] * N + columns[None, :], acc)
-
-def overflow(stages):
-    pointers = [FakePointer("fp16"), FakePointer("fp16"), FakePointer("fp32")]
-    return dot[(1,)](*pointers, 4096, M=128, N=128, BLOCK_K=64, num_warps=4, num_stages=stages)
-"""
-
-
-def run(tmp_path, body, target="cuda:90"):
-    """The facts that a script prints, merged."""
-    script = tmp_path / "script.py"
-    script.write_text(KERNELS + "TARGET = {!r}\n".format(target) + textwrap.dedent(body))
-    environment = {**os.environ, "PYTHONPATH": str(INSIDE), "TRITON_CACHE_DIR": str(tmp_path / "cache")}
-    done = subprocess.run([sys.executable, "-W", "ignore", str(script)], env=environment, capture_output=True, text=True, timeout=300)
-    assert done.returncode == 0, done.stdout + done.stderr
-    facts = {}
-    for line in done.stdout.splitlines():
-        if line.startswith("FACTS "):
-            facts.update(json.loads(line[len("FACTS ") :]))
-    return facts
-
 
 def target_params():
     hip = pytest.param("hip:gfx942", marks=pytest.mark.skipif(bool(NO_HIP), reason=NO_HIP))
-    new = pytest.param("cuda:100", marks=pytest.mark.skipif(VERSION < (3, 6), reason="cuda up to 90 only with older Tritons"))
+    new = pytest.param(
+        "cuda:100", marks=pytest.mark.skipif(VERSION < (3, 6), reason="cuda up to 90 only with older Tritons")
+    )
     return ["cuda:80", "cuda:90", new, hip]
 
 
@@ -91,10 +34,12 @@ def test_a_kernel_compiles_and_launches_for_the_target(tmp_path, target):
         kernel = add[(4,)](FakePointer("fp16"), FakePointer("fp16"), FakePointer("fp16"), 1000, BLOCK=256)
         active = triton.runtime.driver.active
         kernel[(4, 1, 1)](FakePointer("fp16"), FakePointer("fp16"), FakePointer("fp16"), 1000)
-        say(stages=sorted(kernel.asm), ttgir=kernel.asm["ttgir"], target=[active.get_current_target().backend, active.get_current_target().arch],
-            binary=len(kernel.kernel), name=type(active).__name__, properties=active.utils.get_device_properties(0))
+        target = active.get_current_target()
+        say(stages=sorted(kernel.asm), ttgir=kernel.asm["ttgir"], target=[target.backend, target.arch])
+        say(binary=len(kernel.kernel), name=type(active).__name__, properties=active.utils.get_device_properties(0))
         """,
         target,
+        with_torch=target.startswith("hip"),
     )
     backend, arch = target.split(":")
     assert facts["target"] == [backend, int(arch) if arch.isdigit() else arch]
@@ -112,7 +57,8 @@ def test_pointer_alignment_is_specialised(tmp_path):
         """
         install(TARGET)
         pointers = lambda offset: [FakePointer("fp16"), FakePointer("fp16", offset=offset), FakePointer("fp16")]
-        say(aligned=arguments(add[(1,)](*pointers(0), 1000, BLOCK=128)), shifted=arguments(add[(1,)](*pointers(1), 1000, BLOCK=128)))
+        say(aligned=arguments(add[(1,)](*pointers(0), 1000, BLOCK=128)))
+        say(shifted=arguments(add[(1,)](*pointers(1), 1000, BLOCK=128)))
         """,
     )
     assert facts == {"aligned": [True, True, True], "shifted": [True, False, True]}

@@ -1,7 +1,6 @@
 """Target texts, without a device, torch or a compile."""
 
 import pytest
-
 from zl_probe.offline import FakePointer, NeedsDevice, TargetError, parse_target
 
 
@@ -23,9 +22,11 @@ def test_known_targets(text, backend, arch, warp_size, shared):
     assert str(target) == text
 
 
-@pytest.mark.parametrize("text", ["", "cuda", "cuda:", ":90", "cuda:12345", "cuda:sm_90", "hip:942", "nobody:1", "nobody:1:32"])
+@pytest.mark.parametrize(
+    "text", ["", "cuda", "cuda:", ":90", "cuda:12345", "cuda:sm_90", "hip:942", "nobody:1", "nobody:1:32"]
+)
 def test_unknown_targets_are_value_errors_that_name_the_text(text):
-    with pytest.raises(ValueError, match="target|known|back end") as caught:
+    with pytest.raises(ValueError, match=r"target|known|back end") as caught:
         parse_target(text)
     assert type(caught.value) is TargetError
     assert text.split(":")[0] in str(caught.value)

@@ -1,7 +1,7 @@
 """The torch part of the stand-in device. Skipped where this interpreter has no torch."""
 
 import pytest
-from test_offline import run
+from offline_script import run
 
 pytest.importorskip("torch")
 pytestmark = pytest.mark.integration
@@ -20,31 +20,62 @@ def facts(tmp_path_factory):
 
         half = dict(device="cuda", dtype=torch.float16)
         base = torch.randn(4096, **half)
+        square = base.view(64, 64)
+        out = torch.empty_like(base)
         host = torch.arange(3.0)
-        made = [base, torch.empty_like(base), torch.tensor([1, 2], device="cuda"), host.cuda(), host.to("cuda"), base[3:], base.view(64, 64).t()]
-        copied = host.clone(); 
+        copied = host.clone()
+        many = [torch.empty(9, **half) for _ in range(5)]
+        made = [base, out, torch.tensor([1, 2], device="cuda"), host.cuda(), host.to("cuda"), base[3:], square.t()]
         say(
             devices=sorted({str(tensor.device) for tensor in made}),
-            host=host.tolist(), host_sum=float((host * 2).sum()),
-            aten=str(aten_only(base.view(64, 64), base.view(64, 64)).shape),
-            matmul=str((base.view(64, 64) @ base.view(64, 64)).dtype),
-            aligned=arguments(add[(1,)](base, base[8:], torch.empty_like(base), 1000, BLOCK=128)),
-            shifted=arguments(add[(1,)](base, base[1:], torch.empty_like(base), 1000, BLOCK=128)),
-            same_storage=base[1:].data_ptr() - base.data_ptr(), base=base.data_ptr() % 256, empty=torch.empty(0, **half).data_ptr(),
-            distinct=len({torch_tensor.untyped_storage()._cdata and torch_tensor.data_ptr() for torch_tensor in [torch.empty(9, **half) for _ in range(5)]}) ,
-            item=catch(lambda: base.sum().item()), nonzero=catch(lambda: base.nonzero()), numpy=catch(lambda: base.cpu().numpy()),
-            truth=catch(lambda: bool(base[0] > 0)), stale=catch(lambda: copied.copy_(base[:3])), elapsed=catch(lambda: torch.cuda.Event().elapsed_time(None)),
-            graph=catch(lambda: torch.cuda.CUDAGraph()), copied=copied.tolist(),
+            host=host.tolist(),
+            host_sum=float((host * 2).sum()),
+            aten=str(aten_only(square, square).shape),
+            matmul=str((square @ square).dtype),
+            aligned=arguments(add[(1,)](base, base[8:], out, 1000, BLOCK=128)),
+            shifted=arguments(add[(1,)](base, base[1:], out, 1000, BLOCK=128)),
+            same_storage=base[1:].data_ptr() - base.data_ptr(),
+            base=base.data_ptr() % 256,
+            empty=torch.empty(0, **half).data_ptr(),
+            distinct=len({tensor.data_ptr() for tensor in many}),
+        )
+        say(
+            item=catch(lambda: base.sum().item()),
+            nonzero=catch(lambda: base.nonzero()),
+            numpy=catch(lambda: base.cpu().numpy()),
+            truth=catch(lambda: bool(base[0] > 0)),
+            stale=catch(lambda: copied.copy_(base[:3])),
+            elapsed=catch(lambda: torch.cuda.Event().elapsed_time(None)),
+            graph=catch(lambda: torch.cuda.CUDAGraph()),
+            copied=copied.tolist(),
         )
         torch.manual_seed(1234)
         torch.cuda.synchronize()
         with torch.cuda.device(0), torch.cuda.stream(torch.cuda.Stream()):
             torch.cuda.current_stream().synchronize()
         properties = torch.cuda.get_device_properties(0)
-        say(available=torch.cuda.is_available(), count=torch.cuda.device_count(), current=torch.cuda.current_device(), seed=torch.cuda.initial_seed(),
-            capability=torch.cuda.get_device_capability(), name=torch.cuda.get_device_name(), processors=properties.multi_processor_count,
-            shared=properties.shared_memory_per_block_optin, memory=torch.cuda.mem_get_info()[1], allocated=torch.cuda.memory_allocated())
+        say(
+            available=torch.cuda.is_available(),
+            count=torch.cuda.device_count(),
+            current=torch.cuda.current_device(),
+            seed=torch.cuda.initial_seed(),
+            capability=torch.cuda.get_device_capability(),
+            name=torch.cuda.get_device_name(),
+            processors=properties.multi_processor_count,
+            shared=properties.shared_memory_per_block_optin,
+            memory=torch.cuda.mem_get_info()[1],
+            allocated=torch.cuda.memory_allocated(),
+        )
+        import os
+        child = os.fork()
+        if child == 0:
+            device = str(torch.empty(2, device="cuda").device)
+            open(TARGET.replace(":", "_"), "w").write(device)
+            os._exit(0)
+        os.waitpid(child, 0)
+        say(forked=open(TARGET.replace(":", "_")).read())
         """,
+        with_torch=True,
     )
 
 
@@ -100,6 +131,10 @@ def test_torch_cuda_answers_from_the_same_table(facts):
     assert facts["memory"] > facts["allocated"] == 0
 
 
+def test_a_forked_child_keeps_the_device(facts):
+    assert facts["forked"] == "cuda:0"
+
+
 def test_amd_specialises_small_tensors(tmp_path):
     """Buffer operations need the storage size, which Triton asks of the tensor itself."""
     triton = pytest.importorskip("triton")
@@ -112,8 +147,10 @@ def test_amd_specialises_small_tensors(tmp_path):
         import torch
         x = torch.randn(1000, device="cuda")
         kernel = add[(1,)](x, x, torch.empty_like(x), 1000, BLOCK=128)
-        say(ranged="tt.pointer_range = 32" in kernel.asm["ttir"], buffer="buffer_load" in kernel.asm["amdgcn"], warp=torch.cuda.get_device_properties(0).warp_size)
+        say(ranged="tt.pointer_range = 32" in kernel.asm["ttir"], buffer="buffer_load" in kernel.asm["amdgcn"])
+        say(warp=torch.cuda.get_device_properties(0).warp_size)
         """,
         "hip:gfx942",
+        with_torch=True,
     )
     assert facts == {"ranged": True, "buffer": True, "warp": 64}

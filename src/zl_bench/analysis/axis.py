@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from enum import Enum
 
 from zl_bench.analysis.pins import covers_everything
+from zl_bench.analysis.reasons import counted
 from zl_bench.model import OperatorVerdict, Status, Verdict
 
 
@@ -97,18 +98,18 @@ def _same_advice(verdict: OperatorVerdict, state: AxisState) -> str:
 
 def _limits(verdict: OperatorVerdict) -> str:
     """What the pins, guesses and unstable kernels leave open, as a suffix."""
-    limits = []
+    limits = ""
     word, _, count = verdict.pins.partition(" ")
     screened, _, candidates = count.partition("/")
     if word in ("first", "all") and not covers_everything(verdict.pins):
-        limits.append(f"in {screened} of {candidates} configurations")
+        limits += f" in {screened} of {candidates} configurations"
     elif not covers_everything(verdict.pins):
-        limits.append(f"pins {verdict.pins}")
+        limits += f"; pins {verdict.pins}"
     if verdict.guessed_rows:
-        limits.append(f"{verdict.guessed_rows} rows rest on guesses")
+        limits += f"; {counted(verdict.guessed_rows, 'row')} with guessed values"
     if verdict.unstable_kernels:
-        limits.append(f"{verdict.unstable_kernels} unstable")
-    return " " + ", ".join(limits) if limits else ""
+        limits += f"; {counted(verdict.unstable_kernels, 'unstable kernel')}"
+    return limits
 
 
 def _axis_limit(state: AxisState) -> str:

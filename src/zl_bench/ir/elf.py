@@ -30,7 +30,17 @@ from zl_bench.ir.unreadable import UnreadableStage
 
 _ALLOCATED = 0x2
 _EXECUTABLE = 0x4
-_DAMAGE = (ELFError, ConstructError, struct.error, ValueError, AttributeError, IndexError, KeyError, TypeError)
+_DAMAGE = (
+    ELFError,
+    ConstructError,
+    struct.error,
+    ValueError,
+    AttributeError,
+    IndexError,
+    KeyError,
+    TypeError,
+    OverflowError,
+)
 """What pyelftools raises on a file whose tables point nowhere."""
 _REGISTER_COUNT = (0x04, 0x2F)
 """Format and attribute of an EIATTR_REGCOUNT entry: its 8 bytes are a symbol's index and a number of registers."""
@@ -60,7 +70,7 @@ def loaded_parts(stage: str, content: bytes) -> tuple[LoadedPart, ...]:
     if not content.startswith(b"\x7fELF"):
         raise UnreadableStage(stage, "it is not an ELF file")
     try:
-        parts = tuple(_parts(stage, ELFFile(BytesIO(content))))
+        parts = tuple(_parts(stage, content))
     except _DAMAGE as error:
         raise UnreadableStage(stage, f"the ELF file is damaged ({type(error).__name__}: {error})") from None
     if not any(part.executable and part.content for part in parts):
@@ -74,28 +84,38 @@ def canonical_elf(stage: str, content: bytes) -> Canonical:
     return Canonical(text=text, code=text)
 
 
-def _parts(stage: str, elf: ELFFile) -> Iterator[LoadedPart]:
+def _parts(stage: str, content: bytes) -> Iterator[LoadedPart]:
+    elf = ELFFile(BytesIO(content))
+    _check_extent(stage, elf)
     sections: list[Section] = list(elf.iter_sections())
     kept: set[str] = set()
     for section in sections:
         flags = section["sh_flags"]
         if section["sh_type"] == "SHT_PROGBITS" and flags & _ALLOCATED:
             kept.add(section.name)
-            yield LoadedPart(section.name, _whole_data(stage, section), bool(flags & _EXECUTABLE))
+            yield LoadedPart(section.name, _whole_data(stage, content, section), bool(flags & _EXECUTABLE))
     for section in sections:
         if isinstance(section, RelocationSection) and sections[section["sh_info"]].name in kept and section["sh_size"]:
-            _whole_data(stage, section)
+            _whole_data(stage, content, section)
             yield LoadedPart(section.name, _relocations(section, sections[section["sh_link"]]), readable=True)
         elif section.name == ".nv.info":
-            registers = _register_counts(_whole_data(stage, section), sections[section["sh_link"]])
+            registers = _register_counts(_whole_data(stage, content, section), sections[section["sh_link"]])
             yield LoadedPart("registers", registers, readable=True)
 
 
-def _whole_data(stage: str, section: Section) -> bytes:
-    data = bytes(section.data())
-    if len(data) != section["sh_size"]:
+def _check_extent(stage: str, elf: ELFFile) -> None:
+    header = elf.header
+    sections_end = header["e_shoff"] + header["e_shnum"] * header["e_shentsize"]
+    segments_end = header["e_phoff"] + header["e_phnum"] * header["e_phentsize"]
+    if max(sections_end, segments_end) > elf.stream_len:
+        raise UnreadableStage(stage, "the ELF file is cut short (in its tables)")
+
+
+def _whole_data(stage: str, content: bytes, section: Section) -> bytes:
+    start, size = section["sh_offset"], section["sh_size"]
+    if start + size > len(content):
         raise UnreadableStage(stage, f"the ELF file is cut short (in {section.name})")
-    return data
+    return content[start : start + size]
 
 
 def _relocations(section: RelocationSection, symbols: Section) -> bytes:

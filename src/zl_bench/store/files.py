@@ -30,11 +30,13 @@ def append_durably(path: Path, line: str, *, kept: str) -> None:
     Raises EnvironmentUnfit, which says what was `kept`.
     """
     try:
-        with path.open("ab") as stream:
-            end = stream.tell()
+        # Unbuffered, because a buffer would write its rest when it is closed, after the line was taken back.
+        with path.open("ab", buffering=0) as stream:
+            end = stream.seek(0, os.SEEK_END)
+            rest = line.encode("utf-8", "backslashreplace") + b"\n"
             try:
-                stream.write(line.encode("utf-8", "backslashreplace") + b"\n")
-                stream.flush()
+                while rest:
+                    rest = rest[stream.write(rest) :]
                 os.fsync(stream.fileno())
             except OSError:
                 os.ftruncate(stream.fileno(), end)

@@ -13,8 +13,16 @@ from .plugin import ProbePlugin
 from .recorder import Recorder
 from .rows import Rows
 
-PYTEST_ARGUMENTS = ["-p", "no:cacheprovider", "-p", "no:unraisableexception", "-p", "no:threadexception"]
-"""No cache folder in the suite's checkout; and no repeated garbage collection over all of torch at the session's end."""
+PYTEST_ARGUMENTS = [
+    "--capture=no",
+    "-p",
+    "no:cacheprovider",
+    "-p",
+    "no:unraisableexception",
+    "-p",
+    "no:threadexception",
+]
+"""Everything printed goes to the run's log, native code's words too. No cache folder in the suite's checkout; and no repeated garbage collection over all of torch at the session's end."""
 
 
 def load_input(path: str) -> dict[str, Any]:

@@ -43,25 +43,46 @@ def _parameter(path: Any, names: list[str]) -> str:
     return ".".join([first, *(str(step) for step in steps[1:])])
 
 
-def _signature(source: Any, names: list[str]) -> list[list[str]]:
-    pairs = [[_parameter(key, names), str(kind)] for key, kind in source.signature.items()]
-    return [pair for pair in pairs if pair[1] != "constexpr"]
+def _constants(source: Any, names: list[str]) -> dict[str, Any]:
+    return {_parameter(path, names): value for path, value in source.constants.items()}
 
 
-def _attributes(source: Any, names: list[str]) -> dict[str, Any]:
+def _signature(source: Any, names: list[str], constants: dict[str, Any]) -> list[list[str]]:
+    """The parameters that are passed. Triton 3.1 also lists arguments folded into constants, later ones do not."""
+    pairs = [[_parameter(path, names), str(kind)] for path, kind in source.signature.items()]
+    return [pair for pair in pairs if pair[1] != "constexpr" and pair[0] not in constants]
+
+
+OLD_PROPERTIES = {
+    "divisible_by_16": ["tt.divisibility", 16],
+    "tt.divisibility": ["tt.divisibility", 16],
+    "pointer_range_32": ["tt.pointer_range", 32],
+    "tt.pointer_range": ["tt.pointer_range", 32],
+}
+"""What Triton 3.1 and 3.2 call a property of a parameter, in the words of later ones. Equal to 1 is a constant there."""
+
+
+def _attributes(source: Any, names: list[str], constants: dict[str, Any]) -> dict[str, Any]:
+    """Attributes by parameter, in the words of Triton 3.3 and later whatever the version.
+
+    Parameters without any are left out, and so are constants: versions differ in whether they list those.
+    """
     attributes = source.attrs
     if attributes is None:
         return {}
-    if isinstance(attributes, dict):  # Triton 3.3 and later: {path: [[name, value], …]}
-        return {_parameter(path, names): sorted(map(plain, value), key=str) for path, value in attributes.items()}
-    if hasattr(attributes, "to_dict"):  # Triton 3.1 and 3.2: sets of parameter positions per property
-        found: dict[str, list[Any]] = {}
-        for prop, positions in attributes.to_dict().items():
-            if isinstance(positions, (list, tuple, set)):
+    found: dict[str, list[Any]] = {}
+    if isinstance(attributes, dict):  # {path: [[name, value], …]}
+        for path, value in attributes.items():
+            found.setdefault(_parameter(path, names), []).extend(map(plain, value))
+    elif hasattr(attributes, "to_dict"):  # Triton 3.1 and 3.2: positions per property, in 3.2 one level deeper
+        properties = attributes.to_dict()
+        for name, positions in properties.get("arg_properties", properties).items():
+            if name in OLD_PROPERTIES:
                 for position in positions:
-                    found.setdefault(_parameter(position, names), []).append([str(prop), True])
-        return {name: sorted(value, key=str) for name, value in found.items()}
-    return {"": plain(str(attributes))}
+                    found.setdefault(_parameter(position, names), []).append(OLD_PROPERTIES[name])
+    else:
+        return {"": plain(str(attributes))}
+    return {name: sorted(value, key=str) for name, value in found.items() if value and name not in constants}
 
 
 def identity(source: Any, options: dict[str, Any]) -> dict[str, Any]:
@@ -72,13 +93,12 @@ def identity(source: Any, options: dict[str, Any]) -> dict[str, Any]:
     """
     names = list(getattr(getattr(source, "fn", None), "arg_names", []))
     ast_source = hasattr(source, "constants")
+    constants = _constants(source, names) if ast_source else {}
     return {
         "name": str(source.name),
-        "signature": canonical(_signature(source, names)) if ast_source else "[]",
-        "constants": canonical({_parameter(key, names): value for key, value in source.constants.items()})
-        if ast_source
-        else "{}",
-        "attributes": canonical(_attributes(source, names)) if ast_source else "{}",
+        "signature": canonical(_signature(source, names, constants) if ast_source else []),
+        "constants": canonical(constants),
+        "attributes": canonical(_attributes(source, names, constants) if ast_source else {}),
         "num_warps": int(options.get("num_warps") or 0),
         "num_stages": int(options.get("num_stages") or 0),
         "num_ctas": int(options.get("num_ctas") or 0),

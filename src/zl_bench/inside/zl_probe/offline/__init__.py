@@ -32,7 +32,7 @@ def install(target_text: str) -> None:
     active = vars(holder).get("_active", vars(holder).get("active"))
     if type(active) is StandInDriver:
         if active.target != target:
-            raise AlreadyInstalled("this process compiles for {} already, not for {}".format(active.target, target))
+            raise AlreadyInstalled(f"this process compiles for {active.target} already, not for {target}")
         return
     if find_spec("torch") is not None:
         from . import tensors
@@ -47,4 +47,4 @@ def _check_triton_can(target: Target) -> None:
 
     version = tuple(int(part) for part in triton.__version__.split(".")[:2])
     if target.backend == "cuda" and isinstance(target.arch, int) and target.arch > 90 and version < (3, 2):
-        raise TargetError("Triton {} compiles for cuda up to 90, not for {}".format(triton.__version__, target))
+        raise TargetError(f"Triton {triton.__version__} compiles for cuda up to 90, not for {target}")

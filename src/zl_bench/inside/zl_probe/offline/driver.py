@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import inspect
 import itertools
-from typing import Any, Callable, Dict, Iterator, Optional, Tuple
+from collections.abc import Callable, Iterator
+from typing import Any
 
 from .errors import NeedsDevice
 from .targets import Target
@@ -25,12 +26,12 @@ class StandInUtils:
         self._returns_max_threads = returns_max_threads
         self._handles: Iterator[int] = itertools.count(1)
 
-    def get_device_properties(self, device: int = DEVICE) -> Dict[str, Any]:
+    def get_device_properties(self, device: int = DEVICE) -> dict[str, Any]:
         """The properties that Triton's own drivers return for a device, under their names."""
         limits = self._target.limits
         if limits is None:
             return {"max_shared_mem": NO_LIMIT, "warpSize": self._target.warp_size}
-        properties: Dict[str, Any] = {
+        properties: dict[str, Any] = {
             "max_shared_mem": limits.max_shared_mem,
             "max_num_regs": limits.max_num_regs,
             "multiprocessor_count": limits.multiprocessor_count,
@@ -44,7 +45,7 @@ class StandInUtils:
             properties["max_threads_per_sm"] = limits.max_threads_per_multiprocessor
         return properties
 
-    def get_device_capability(self, device: int = DEVICE) -> Tuple[int, int]:
+    def get_device_capability(self, device: int = DEVICE) -> tuple[int, int]:
         """Major and minor compute capability."""
         return self._target.capability
 
@@ -66,7 +67,7 @@ class StandInUtils:
     def set_printf_fifo_size(self, size: int) -> None:
         """Nothing prints."""
 
-    def load_binary(self, name: str, binary: bytes, shared: int, device: int) -> Tuple[int, ...]:
+    def load_binary(self, name: str, binary: bytes, shared: int, device: int) -> tuple[int, ...]:
         """Handles for a kernel that is not loaded: module, function, registers, spills and, since Triton 3.5, threads.
 
         Registers and spills are unknown without a driver and given as 0. Triton itself compares the shared memory, the
@@ -102,8 +103,8 @@ class StandInLauncher:
         function: int,
         packed_metadata: Any,
         launch_metadata: Any,
-        enter_hook: Optional[Callable[[Any], Any]] = None,
-        exit_hook: Optional[Callable[[Any], Any]] = None,
+        enter_hook: Callable[[Any], Any] | None = None,
+        exit_hook: Callable[[Any], Any] | None = None,
         *arguments: Any,
     ) -> None:
         """Take a launch's arguments in the order of Triton's own launchers."""
@@ -135,7 +136,7 @@ class StandInDriver:
 
         return GPUTarget(self.target.backend, self.target.arch, self.target.warp_size)
 
-    def get_device_capability(self, device: int = DEVICE) -> Tuple[int, int]:
+    def get_device_capability(self, device: int = DEVICE) -> tuple[int, int]:
         """Major and minor compute capability."""
         return self.target.capability
 
@@ -166,7 +167,8 @@ class StandInDriver:
         """Triton's own benchmarking function, looked up when asked so that a replacement is honoured."""
         import triton.testing
 
-        return triton.testing.do_bench
+        benchmarker: Callable[..., Any] = triton.testing.do_bench
+        return benchmarker
 
     def get_empty_cache_for_benchmark(self) -> Any:
         """A buffer of 256 MB, as Triton's drivers make to flush a cache."""
@@ -183,7 +185,7 @@ class StandInDriver:
         from importlib import import_module
 
         module = {"cuda": "nvidia", "hip": "amd"}.get(self.target.backend, self.target.backend)
-        mapping: Callable[[str], str] = import_module("triton.backends.{}.driver".format(module)).ty_to_cpp
+        mapping: Callable[[str], str] = import_module(f"triton.backends.{module}.driver").ty_to_cpp
         return mapping(ty)
 
     def assemble_tensormap_to_arg(self, tensormaps_info: Any, arguments: Any) -> Any:

@@ -12,8 +12,8 @@ class NeedsDevice(Exception):
     def __init__(self, operation: str, reason: str = "") -> None:
         self.operation = operation
         self.reason = reason
-        message = "{} needs a device: the stand-in computes no values".format(operation)
-        super().__init__("{} ({})".format(message, reason) if reason else message)
+        message = f"{operation} needs a device: the stand-in computes no values"
+        super().__init__(f"{message} ({reason})" if reason else message)
 
 
 class TargetError(ValueError):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Dict, Hashable, Tuple
+from collections.abc import Hashable
 
 ALIGNMENT = 512
 """Bytes. What torch's caching allocator rounds to; only the lowest bits matter to a compiler."""
@@ -14,7 +14,7 @@ class AddressSpace:
 
     def __init__(self) -> None:
         self._next = FIRST_ADDRESS
-        self._bases: Dict[Hashable, Tuple[int, int]] = {}
+        self._bases: dict[Hashable, tuple[int, int]] = {}
 
     def allocate(self, size: int) -> int:
         """The base address of a new block of `size` bytes."""
@@ -39,7 +39,7 @@ class FakePointer:
 
     _addresses = AddressSpace()
 
-    def __init__(self, dtype: str, shape: Tuple[int, ...] = (1024,), offset: int = 0) -> None:
+    def __init__(self, dtype: str, shape: tuple[int, ...] = (1024,), offset: int = 0) -> None:
         self.dtype = dtype
         self.shape = tuple(shape)
         self._base = self._addresses.allocate((self.numel() + offset) * self.element_size())

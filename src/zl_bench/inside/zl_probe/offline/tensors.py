@@ -7,8 +7,9 @@ bookkeeping goes on working; a value that would have to come from the accelerato
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Callable
+from typing import Any
 
 from .errors import NeedsDevice
 from .pointers import AddressSpace
@@ -47,7 +48,7 @@ def _hide_real_cards() -> None:
 
 
 def _neutralise_device_initialisation(torch: Any) -> None:
-    import torch._subclasses.fake_tensor as fake_tensor
+    from torch._subclasses import fake_tensor
 
     # FakeTensor would warm up the device's context with a real tensor.
     if hasattr(fake_tensor, "init_gpu_context"):
@@ -90,7 +91,7 @@ def _check_honesty(torch: Any) -> None:
     made = [host.cuda(), host.to("cuda"), torch.tensor([1.0, 2.0], device="cuda"), torch.empty(2, device="cuda")]
     for tensor in made:
         if tensor[1:].device != torch.device("cuda", 0):
-            raise NeedsDevice("torch {}".format(torch.__version__), "the stand-in can not keep its tensors on the device")
+            raise NeedsDevice(f"torch {torch.__version__}", "the stand-in can not keep its tensors on the device")
 
 
 def _give_addresses() -> None:
@@ -108,7 +109,7 @@ def _give_addresses() -> None:
 
     def no_values(name: str) -> Callable[..., Any]:
         def refuse(tensor: Any, *arguments: Any, **options: Any) -> Any:
-            raise NeedsDevice("Tensor.{}".format(name))
+            raise NeedsDevice(f"Tensor.{name}")
 
         return refuse
 

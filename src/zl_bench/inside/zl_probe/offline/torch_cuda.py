@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import sys
 from types import SimpleNamespace
-from typing import Any, Dict, Tuple
+from typing import Any
 
 from .errors import NeedsDevice
 from .targets import KIB, Target
@@ -104,7 +104,12 @@ def install(target: Target) -> None:
         setattr(torch.cuda, name, answer)
         # Many of them live in a submodule, from which other parts of torch take them.
         home = sys.modules.get(getattr(original, "__module__", None) or "")
-        if home is not None and home is not torch.cuda and home.__name__.startswith("torch.cuda.") and hasattr(home, name):
+        if (
+            home is not None
+            and home is not torch.cuda
+            and home.__name__.startswith("torch.cuda.")
+            and hasattr(home, name)
+        ):
             setattr(home, name, answer)
     accelerator = getattr(torch, "accelerator", None)
     if accelerator is not None:
@@ -113,7 +118,7 @@ def install(target: Target) -> None:
                 setattr(accelerator, name, answer)
 
 
-def _cuda_answers(target: Target) -> Dict[str, Any]:
+def _cuda_answers(target: Target) -> dict[str, Any]:
     return {**_device_answers(target), **_stream_answers(), **_random_answers(), **_memory_answers(target)}
 
 
@@ -122,9 +127,9 @@ def _constant(value: Any) -> Any:
     return lambda *arguments, **options: value
 
 
-def _device_answers(target: Target) -> Dict[str, Any]:
+def _device_answers(target: Target) -> dict[str, Any]:
     properties = _properties(target)
-    architecture = target.arch if isinstance(target.arch, str) else "sm_{}".format(target.arch)
+    architecture = target.arch if isinstance(target.arch, str) else f"sm_{target.arch}"
     return {
         "is_available": _constant(True),
         "is_initialized": _constant(True),
@@ -149,7 +154,7 @@ def _device_answers(target: Target) -> Dict[str, Any]:
     }
 
 
-def _stream_answers() -> Dict[str, Any]:
+def _stream_answers() -> dict[str, Any]:
     stream = StandInStream()
     return {
         "Stream": StandInStream,
@@ -165,7 +170,7 @@ def _stream_answers() -> Dict[str, Any]:
     }
 
 
-def _random_answers() -> Dict[str, Any]:
+def _random_answers() -> dict[str, Any]:
     seeds = {"initial": 0}
 
     def manual_seed(seed: int) -> None:
@@ -175,7 +180,9 @@ def _random_answers() -> Dict[str, Any]:
         """Seed and offset, eight bytes each, as the CUDA generator lays its state out."""
         import torch
 
-        return torch.tensor(list(seeds["initial"].to_bytes(8, "little", signed=seeds["initial"] < 0)) + [0] * 8, dtype=torch.uint8)
+        return torch.tensor(
+            list(seeds["initial"].to_bytes(8, "little", signed=seeds["initial"] < 0)) + [0] * 8, dtype=torch.uint8
+        )
 
     def set_rng_state(state: Any, device: Any = "cuda") -> None:
         seeds["initial"] = int.from_bytes(bytes(state.tolist()[:8]), "little")
@@ -193,7 +200,7 @@ def _random_answers() -> Dict[str, Any]:
     }
 
 
-def _memory_answers(target: Target) -> Dict[str, Any]:
+def _memory_answers(target: Target) -> dict[str, Any]:
     total = target.limits.total_memory if target.limits is not None else 0
     zero_queries = ("memory_allocated", "max_memory_allocated", "memory_reserved", "max_memory_reserved")
     resets = (
@@ -211,7 +218,7 @@ def _memory_answers(target: Target) -> Dict[str, Any]:
     }
 
 
-def _accelerator_answers(target: Target) -> Dict[str, Any]:
+def _accelerator_answers(target: Target) -> dict[str, Any]:
     import torch
 
     memory = _memory_answers(target)
@@ -239,9 +246,9 @@ def _properties(target: Target) -> SimpleNamespace:
     """The fields of torch's _CudaDeviceProperties. Only cuda and hip come here, and both have limits."""
     limits = target.limits
     if limits is None:
-        raise NeedsDevice("torch.cuda.get_device_properties", "no table of limits for {}".format(target))
+        raise NeedsDevice("torch.cuda.get_device_properties", f"no table of limits for {target}")
     major, minor = target.capability
-    version: Tuple[int, int] = (major, minor)
+    version: tuple[int, int] = (major, minor)
     return SimpleNamespace(
         name=limits.card,
         major=version[0],
@@ -252,7 +259,9 @@ def _properties(target: Target) -> SimpleNamespace:
         max_threads_per_multi_processor=limits.max_threads_per_multiprocessor,
         max_threads_per_block=limits.max_threads_per_block,
         regs_per_multiprocessor=limits.max_num_regs,
-        shared_memory_per_block=min(SHARED_PER_BLOCK, limits.max_shared_mem) if target.backend == "cuda" else limits.max_shared_mem,
+        shared_memory_per_block=min(SHARED_PER_BLOCK, limits.max_shared_mem)
+        if target.backend == "cuda"
+        else limits.max_shared_mem,
         shared_memory_per_block_optin=limits.max_shared_mem,
         shared_memory_per_multiprocessor=limits.max_shared_mem + (KIB if target.backend == "cuda" else 0),
         L2_cache_size=limits.l2_cache_size,

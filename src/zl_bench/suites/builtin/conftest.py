@@ -1,0 +1,8 @@
+"""Lets the benchmarks import their shared module under every import mode of pytest."""
+
+import sys
+from pathlib import Path
+
+FOLDER = str(Path(__file__).parent)
+if FOLDER not in sys.path:
+    sys.path.insert(0, FOLDER)
