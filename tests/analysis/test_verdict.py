@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.analysis.hand_made import Workshop, failed, row, run
+from zl_bench.analysis.reasons import one_line
 from zl_bench.model import Absence, MissingPin, Run, Status, Verdict
 
 DTYPE = Absence("dtype", "dtype complex64 is not one of op's: float16, float32", clean=True)
@@ -115,6 +116,24 @@ def test_a_side_where_every_row_breaks_is_broken_and_failed(shop: Workshop) -> N
     after = run("after", failed_rows=(failed(),), absence=Absence("failed", "PassManager::run failed"))
     found = shop.judge((run("before", row(shop.kernel())), after)).verdict
     assert (found.verdict, found.status, found.rows) == (Verdict.BROKEN, Status.FAILED, 0)
+
+
+def test_a_long_message_keeps_its_beginning_and_its_end(shop: Workshop) -> None:
+    message = "CompilationError: at 37:22:\n" + "    source\n" * 100 + "input_precision must be one of tf32, ieee"
+    after = run("after", failed_rows=(failed(message=message),))
+    reason = shop.judge((run("before", row(shop.kernel())), after)).verdict.reason
+    assert "after: k failed to compile at ttgir (row float16 64): CompilationError: at 37:22: source" in reason
+    assert reason.endswith("source input_precision must be one of tf32, ieee")
+    assert len(reason) < 400
+
+
+@given(st.text(), st.integers(10, 50))
+def test_one_line_is_one_bounded_line(text: str, longest: int) -> None:
+    line = one_line(text, longest)
+    assert len(line) <= longest
+    assert len(f"{line}x".splitlines()) == 1
+    if len(" ".join(text.split())) <= longest:
+        assert line.split() == text.split()
 
 
 def test_many_broken_rows_are_counted(shop: Workshop) -> None:

@@ -22,9 +22,17 @@ def odd(tmp_path_factory):
     """All the operators that misbehave, screened together; the marker is in the environment of every process."""
     root = tmp_path_factory.mktemp("odd") / "root"
     marker = f"zl-marker-{uuid.uuid4().hex}"
-    operators = (
-        "plain aborts hangs hangs_after leaves_early prints_binary leaves_child fails_late raises_only_after".split()
-    )
+    operators = [
+        "plain",
+        "aborts",
+        "hangs",
+        "hangs_after",
+        "leaves_early",
+        "prints_binary",
+        "leaves_child",
+        "fails_late",
+    ]
+    operators.append("raises_only_after")
     done = zl_bench(
         "screen", "--switch", NULL, "--target", "cuda:90", "--suite", ODD, "--root", root, "--timeout", "6", *SIDES,
         "--env", f"ZL_TEST_MARKER={marker}", *operators,
@@ -138,7 +146,7 @@ def test_ending_the_tool_keeps_what_is_finished_and_leaves_nothing_running(tmp_p
     tool = start(root, marker, "plain", "slow")
     wait_for(lambda: first_event(root / "slow_before", "row"))
     tool.send_signal(number)
-    out, err = tool.communicate(timeout=60)
+    _, err = tool.communicate(timeout=60)
     if number != signal.SIGKILL:
         assert tool.returncode == 130
         assert "--resume" in err

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,7 @@ from zl_bench.ir.fingerprint import fingerprint, normalise
 from zl_bench.ir.stages import order_stages
 
 pytestmark = pytest.mark.integration
-pytest.importorskip("triton")
+triton = pytest.importorskip("triton")
 
 
 @pytest.fixture(scope="module")
@@ -58,3 +59,22 @@ def test_a_dropped_pass_is_seen_down_to_the_machine_code(
             assert before.digest != after.digest, path.name
             if stage == "ttgir":
                 assert after.converts > before.converts
+
+
+def test_the_source_files_age_gets_into_a_cubin_and_not_into_its_fingerprint(
+    two_places: tuple[list[Path], list[Path]], tmp_path: Path
+) -> None:
+    """ptxas looks the source up and writes its modification time and size into the line table."""
+    ptxas = Path(triton.__file__).parent / "backends" / "nvidia" / "bin" / "ptxas"
+    if not ptxas.exists():
+        pytest.skip("this Triton ships no ptxas")
+    ptx = next(path for path in two_places[0] if path.name == "matmul.cuda90.ptx")
+    source = ptx.parent.parent / "kernels.py"
+    cubins = []
+    for age in (1_000_000_000, 1_500_000_000):
+        os.utime(source, (age, age))
+        output = tmp_path / f"{age}.cubin"
+        subprocess.run([ptxas, "-lineinfo", "--gpu-name=sm_90a", ptx, "-o", output], check=True)
+        cubins.append(output.read_bytes())
+    assert cubins[0] != cubins[1]
+    assert fingerprint("cubin", cubins[0]) == fingerprint("cubin", cubins[1])

@@ -8,6 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 from zl_probe import wire
 
 INSIDE = Path(wire.__file__).resolve().parents[1]
@@ -44,7 +45,7 @@ def without_torch(folder):
 class Side:
     """One side server. `first_paths` go before everything else on its import path."""
 
-    def __init__(self, folder, target=None, modules=(), first_paths=()):
+    def __init__(self, folder, target=None, modules=(), first_paths=(), **variables):
         self.folder = Path(folder)
         self._channel, theirs = socket.socketpair()
         self._channel.settimeout(PATIENCE)
@@ -55,7 +56,7 @@ class Side:
         self._log = open(self.folder / "server.log", "wb")  # noqa: SIM115
         self.process = subprocess.Popen(
             [sys.executable, "-m", "zl_probe.server", str(theirs.fileno()), arguments],
-            env=environment(*first_paths),
+            env=environment(*first_paths, **variables),
             stdin=subprocess.DEVNULL,
             stdout=self._log,
             stderr=self._log,
@@ -130,21 +131,29 @@ class Ran:
 
     def one(self, kind):
         found = self.of(kind)
-        assert len(found) == 1, "{} events `{}`\n{}".format(len(found), kind, self.log())
+        assert len(found) == 1, f"{len(found)} events `{kind}`\n{self.log()}"
         return found[0]
 
-    def rows(self):
-        """The kernel events that each row launched, in order."""
+    def rows(self, operator=None):
+        """The kernel events that each row launched, in order; of one operator (a test without its `test_`) or of all."""
         assert self.end.get("code") == 0, self.log()
         kernels = {event["id"]: event for event in self.of("kernel")}
-        return [[kernels[number] for number in row["launches"]] for row in self.of("row")]
+        rows = [row for row in self.of("row") if operator in (None, row["operator"])]
+        return [[kernels[number] for number in row["launches"]] for row in rows]
+
+    def skip_as(self, operator):
+        """Skip the current test where the benchmark skipped itself, for its reason."""
+        for event in self.of("test"):
+            if event["node"].endswith("::test_" + operator) and event["outcome"] == "skipped":
+                pytest.skip(event["message"])
 
     def names(self):
         """The names of the kernels that each row launched."""
         return [[kernel["name"] for kernel in row] for row in self.rows()]
 
     def pins(self):
-        return [(event["configuration"], event["position"], event["candidates"], event["how"]) for event in self.of("pin")]
+        """(position, candidates, how) of each pin."""
+        return [(event["position"], event["candidates"], event["how"]) for event in self.of("pin")]
 
     def log(self):
         path = self.out / wire.LOG_FILE
@@ -168,7 +177,7 @@ class Cases:
     def prepare(self, node, **fields):
         """Write the input.json of a new run and return its path."""
         self._count += 1
-        out = self.folder / "run{}".format(self._count)
+        out = self.folder / f"run{self._count}"
         out.mkdir()
         given = {
             "wire": wire.WIRE_VERSION,

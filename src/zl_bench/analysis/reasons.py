@@ -30,13 +30,19 @@ def explain(verdict: Verdict, nodes: Sequence[SortedNode], criterion: str, missi
         Verdict.NO_IR_DIFF: lambda: _no_difference(paired, nodes, criterion),
     }[verdict]()
     limits = _limits(verdict, nodes, paired, missing_pins)
-    return "; ".join(one_line(part) for part in (*lead, *limits) if part)
+    return "; ".join(one_line(part, 2 * LONGEST_MESSAGE) for part in (*lead, *limits) if part)
 
 
 def one_line(text: str, longest: int = LONGEST_MESSAGE) -> str:
-    """The text with every run of white space as one space, cut at `longest` characters."""
+    """The text with every run of white space as one space, at most `longest` characters.
+
+    What is too long loses its middle: compilers name the error first, then print source, and say what is wrong last.
+    """
     flat = " ".join(text.split())
-    return flat if len(flat) <= longest else flat[: longest - 1].rstrip() + "…"
+    if len(flat) <= longest:
+        return flat
+    head = longest // 3
+    return f"{flat[:head].rstrip()} … {flat[head - longest + 3 :].lstrip()}"
 
 
 def counted(number: int, noun: str) -> str:
@@ -44,7 +50,7 @@ def counted(number: int, noun: str) -> str:
     return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
-def listed(items: Iterable[str], shown: int = LISTED) -> str:
+def listed(items: Iterable[str], *, shown: int = LISTED) -> str:
     """The distinct items in order, comma-separated, the first few in full and the number of the rest."""
     distinct = list(dict.fromkeys(items))
     rest = len(distinct) - shown
@@ -64,7 +70,8 @@ def describe_broken(row: BrokenRow) -> str:
     what = f" {row.kernel}" if row.kernel else ""
     where = f" at {row.stage}" if row.stage else ""
     did = PHASES.get(row.phase, f"failed ({row.phase})")
-    return f"{row.side}:{what} {did}{where} (row {describe_row(row.key)}): {row.message or 'no message'}"
+    message = one_line(row.message) or "no message"
+    return f"{row.side}:{what} {did}{where} (row {describe_row(row.key)}): {message}"
 
 
 def _broken(rows: Sequence[BrokenRow]) -> list[str]:
@@ -153,7 +160,8 @@ def _limits(
     if guessed:
         parts.append(f"{counted(guessed, 'row')} with guessed values")
     if missing_pins:
-        parts.append(f"{counted(len(missing_pins), 'pin')} missing: {listed(missing_pins)}")
+        pins = [one_line(sentence, LONGEST_MESSAGE // 2) for sentence in missing_pins]
+        parts.append(f"{counted(len(missing_pins), 'pin')} missing: {listed(pins, shown=1)}")
     parts.extend(_unstable(paired, nodes))
     return parts
 

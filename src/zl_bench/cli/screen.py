@@ -154,7 +154,7 @@ def screen(
 
 def _root(root: Path | None, axis: str) -> Path:
     if root is None:
-        return new_default_root(Path("runs"), axis, datetime.now())
+        return new_default_root(Path("runs").absolute(), axis, datetime.now())
     try:
         root.mkdir(parents=True, exist_ok=True)
     except OSError as error:

@@ -31,15 +31,18 @@ class Stage:
 STAGES: tuple[Stage, ...] = (
     Stage("ttir", StageKind.MLIR),
     Stage("ttxir", StageKind.MLIR),  # XPU
-    Stage("ttsharedir", StageKind.MLIR),  # triton-shared
     Stage("ttadapter", StageKind.MLIR),  # Ascend
     Stage("linalg", StageKind.MLIR),  # Cambricon
+    Stage("mluir", StageKind.MLIR),  # Cambricon
+    Stage("mluiropt", StageKind.MLIR),  # Cambricon
     Stage("ttgir", StageKind.MLIR),
     Stage("mlir", StageKind.MLIR),  # MetaX
+    Stage("gcuir", StageKind.MLIR),  # Enflame
     Stage("llir", StageKind.LLVM),
     Stage("ptx", StageKind.PTX),
     Stage("amdgcn", StageKind.AMDGCN),
-    Stage("asm", StageKind.OPAQUE),
+    Stage("mlisa", StageKind.OPAQUE),  # Cambricon
+    Stage("elf", StageKind.OPAQUE),  # XPU
     Stage("cubin", StageKind.ELF, machine_code=True),
     Stage("hsaco", StageKind.ELF, machine_code=True),
     Stage("mubin", StageKind.OPAQUE, machine_code=True),  # MThreads
@@ -47,9 +50,13 @@ STAGES: tuple[Stage, ...] = (
     Stage("xpubin", StageKind.OPAQUE, machine_code=True),  # XPU
     Stage("cnbin", StageKind.OPAQUE, machine_code=True),  # Cambricon
     Stage("npubin", StageKind.OPAQUE, machine_code=True),  # Ascend
-    Stage("gcubin", StageKind.OPAQUE, machine_code=True),  # Enflame
+    Stage("fatbin", StageKind.OPAQUE, machine_code=True),  # Enflame
 )
-"""Every known stage in pipeline order. Vendors' binaries are opaque until one has been read as an ELF in a trial."""
+"""Every known stage in pipeline order.
+
+Vendors' names are those that their public back ends give to `add_stages`; none of their files has been seen here, so
+their binaries are opaque, which may report a difference that only debug information makes, and never hides one.
+"""
 
 MACHINE_CODE_STAGES: frozenset[str] = frozenset(stage.name for stage in STAGES if stage.machine_code)
 

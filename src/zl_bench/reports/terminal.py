@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from rich import box
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
@@ -17,27 +18,39 @@ STYLES = {
     Verdict.NO_ROWS: "magenta",
 }
 
+WIDE = 110
+"""Columns of a terminal that hold the whole table."""
+NARROW = 80
+"""Columns of a terminal that hold all of it but the widest column; with fewer, cells would be cropped."""
+
 
 def print_screen(view: ScreenView, console: Console) -> None:
     """Print the report. Text from operators and compilers is shown as it is, never read as markup."""
-    if console.is_terminal:
+    if console.is_terminal and console.width >= NARROW:
         _print_table(view, console)
     else:
         _print_lines(view, console)
 
 
 def _print_table(view: ScreenView, console: Console) -> None:
-    table = Table(title=Text(view.title), title_justify="left", show_lines=False)
-    for heading in view.headings:
-        table.add_column(heading, overflow="fold")
+    wide = console.width >= WIDE
+    table = Table(title=Text(view.title), title_justify="left", box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
+    name, *short, meaning = view.headings
+    table.add_column(name, overflow="fold")
+    for heading in short:
+        table.add_column(heading.replace(" ", "\n"), no_wrap=True)
+    if wide:
+        table.add_column(meaning, overflow="fold")
     for row in view.rows:
         cells = [Text(cell) for cell in row.cells]
         cells[1].stylize(STYLES[row.verdict])
-        table.add_row(*cells)
+        table.add_row(*(cells if wide else cells[:-1]))
     console.print(table)
     for row in view.rows:
-        if row.reason:
-            console.print(Text.assemble((row.cells[0], "bold"), ": ", row.reason))
+        # What it means is the widest column; where it would squeeze the others to shreds it goes below them.
+        told = [part for part in ("" if wide else row.cells[-1], row.reason) if part]
+        if told:
+            console.print(Text.assemble((row.cells[0], "bold"), ": ", "; ".join(told)))
     console.print()
     for verdict, sentence in view.sentences:
         console.print(Text.assemble((verdict.value, STYLES[verdict]), "  ", sentence))

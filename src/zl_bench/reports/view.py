@@ -12,7 +12,7 @@ from zl_bench.model import OperatorVerdict, Status, Verdict
 HEADINGS = (
     "operator",
     "verdict",
-    "rows",
+    "changed rows",
     "kernels",
     "converts",
     "first stage",
@@ -127,14 +127,13 @@ def operator_name(verdict: OperatorVerdict) -> str:
 
 
 def _row(verdict: OperatorVerdict, state: AxisState) -> TableRow:
-    changed = f"{verdict.changed_rows}/{verdict.rows} changed" if verdict.changed_rows else str(verdict.rows)
     before, after = verdict.converts_before, verdict.converts_after
     converts = str(before) if before == after else f"{before} -> {after}"
     status = "" if verdict.status is Status.COMPLETE else f" [{verdict.status.value}]"
     cells = (
         operator_name(verdict),
         verdict.verdict.value,
-        changed,
+        f"{verdict.changed_rows}/{verdict.rows}",
         str(verdict.kernels),
         converts if verdict.kernels else "-",
         verdict.first_stage,

@@ -95,7 +95,9 @@ def _nothing(events: Sequence[Event], exit_status: int, tested: bool) -> Absence
         return Absence("nothing captured" if compiles else "nothing collected", f"the test measured nothing{though}")
     if exit_status in (0, NOTHING_COLLECTED):
         return Absence("nothing collected", "no test was collected")
-    return Absence("failed", f"pytest ended with exit status {exit_status} before any test ran; see run.log")
+    told = text(next(of_kind(events, "end"), {}), "message").splitlines()
+    why = told[-1].strip() if told else "see run.log"
+    return Absence("failed", f"pytest ended with exit status {exit_status} before any test ran: {why}")
 
 
 def _failed_test(events: Sequence[Event], failure: Event) -> Absence:

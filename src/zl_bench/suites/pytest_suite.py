@@ -7,12 +7,14 @@ there is one, holds torch dtype names; each call of `triton.testing.do_bench` is
 from __future__ import annotations
 
 import ast
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
 from zl_bench.errors import UsageError
 from zl_bench.suites.base import Suite, TestNode
 
+CONFIGURATIONS = ("pytest.ini", ".pytest.ini", "pyproject.toml", "tox.ini", "setup.cfg")
 BUILTIN = Path(__file__).parent / "builtin"
 
 
@@ -24,7 +26,12 @@ def load(name: str) -> Suite:
     nodes = tuple(node for file in sorted(root.rglob("test_*.py")) for node in _nodes(file, root))
     if not nodes:
         raise UsageError(f"{root} holds no pytest benchmark (functions test_… in files test_*.py).")
-    return Suite(name if name == "builtin" else root.name, root, nodes)
+    return Suite(name if name == "builtin" else root.name, root, nodes, pytest_args=("-c", str(_configuration(root))))
+
+
+def _configuration(root: Path) -> Path:
+    """The suite's own pytest configuration, or none: never that of a project which the folder happens to lie in."""
+    return next((root / name for name in CONFIGURATIONS if (root / name).is_file()), Path(os.devnull))
 
 
 def _nodes(file: Path, root: Path) -> Iterator[TestNode]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import mmap
 import re
+import tempfile
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -76,7 +77,8 @@ def _mentions(path: Path, name: str) -> bool:
 
 async def pipeline_passes(servers: SideServers, target: str, scratch: Path) -> tuple[str, ...]:
     """The passes of the target's TTGIR pipeline, in order. Raises EnvironmentUnfit if it can not be built."""
-    out = scratch / "passes.json"
+    # A folder of its own: a compile that an earlier look has cached adds no pass.
+    out = Path(tempfile.mkdtemp(prefix="pipeline-", dir=scratch)) / "passes.json"
     server = await servers.server("before")
     outcome = await server.passes(target, out, PIPELINE_LIMIT)
     if outcome.kind != "exited" or outcome.code != 0 or not out.is_file():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -44,7 +45,8 @@ async def screen_operator(
         pairs.append((before, after))
         if settings.self_check:
             again[node] = await _run(entry, node, "before", "again", settings, servers, before.pins)
-    return judge_operator(
+    return await asyncio.to_thread(  # the other operators' runs go on meanwhile
+        judge_operator,
         entry.operator,
         entry.dtype,
         pairs,

@@ -75,9 +75,7 @@ async def screen(plan: ScreenPlan, progress: ProgressReporter) -> ScreenResult:
         versions = await servers.start()
         builds = {f"{side} Triton": str(found["triton"]["library_sha256"]) for side, found in versions.items()}
         _settle_request(plan, builds)
-        scratch = plan.root / "pipeline"
-        scratch.mkdir(exist_ok=True)
-        liveness = await examine(plan.switch, servers, plan.target, scratch)
+        liveness = await examine(plan.switch, servers, plan.target, plan.root)
         if not liveness.known and not plan.force:
             raise DeadAxis(
                 f"The axis {plan.switch.text} is dead: {liveness.finding}. Nothing was compiled. "
@@ -136,7 +134,7 @@ def side_plans(plan: ScreenPlan) -> dict[Side, SidePlan]:
 
 
 def _kept(plan: ScreenPlan, finished: Sequence[OperatorVerdict]) -> list[OperatorVerdict]:
-    """The finished operators to keep: none in a fresh root, those that did not fail when resuming."""
+    """The finished operators to keep: none in a fresh root; when resuming all but those that failed and are asked."""
     if finished and not plan.resume:
         raise UsageError(
             f"{plan.root} already has {len(finished)} finished operators ({_names(finished)}). "
@@ -146,7 +144,7 @@ def _kept(plan: ScreenPlan, finished: Sequence[OperatorVerdict]) -> list[Operato
     return [
         verdict
         for verdict in finished
-        if (verdict.operator, verdict.dtype) in asked and verdict.status is not Status.FAILED
+        if (verdict.operator, verdict.dtype) not in asked or verdict.status is not Status.FAILED
     ]
 
 

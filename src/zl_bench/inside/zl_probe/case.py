@@ -4,7 +4,7 @@ import json
 import os
 from typing import Any
 
-from . import versions, wire
+from . import diagnostics, versions, wire
 from .capture import Capture
 from .compiling import Compiling
 from .passes import Pipeline
@@ -22,7 +22,8 @@ PYTEST_ARGUMENTS = [
     "-p",
     "no:threadexception",
 ]
-"""Everything printed goes to the run's log, native code's words too. No cache folder in the suite's checkout; and no repeated garbage collection over all of torch at the session's end."""
+"""Everything printed goes to the run's log, native code's words too; no cache folder in the suite's checkout; no repeated
+garbage collection over all of torch at the session's end."""
 
 
 def load_input(path: str) -> dict[str, Any]:
@@ -62,6 +63,9 @@ def run(given: dict[str, Any]) -> int:
     recorder.event("begin", wire=wire.WIRE_VERSION, pid=os.getpid(), target=given["target"], **versions.versions())
     rows = install(given, recorder)
     arguments = [*PYTEST_ARGUMENTS, "--rootdir", given["rootdir"], *given["pytest_args"], given["node"]]
+    position = diagnostics.log_position()
     status = int(pytest.main(arguments, plugins=[ProbePlugin(recorder, rows, given["dtype"])]))
-    recorder.event("end", exit=status)
+    usage_error = status == int(pytest.ExitCode.USAGE_ERROR)
+    message = diagnostics.printed_since(position).strip() if usage_error else ""
+    recorder.event("end", exit=status, message=message)
     return status

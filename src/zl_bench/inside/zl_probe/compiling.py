@@ -1,12 +1,11 @@
 """Follows every compilation of this process: what was compiled, how long it took, in which stage it failed."""
 
-import os
 import sys
 import time
 from collections.abc import Callable
 from typing import Any
 
-from . import kernels
+from . import diagnostics, kernels
 from .passes import Pipeline
 from .recorder import EventSink
 
@@ -14,8 +13,6 @@ FAILURE_ATTRIBUTE = "_zl_compile_failure"
 OPTIONS_ATTRIBUTE = "_zl_asked_options"
 FRONTEND = "frontend"
 """The name of what happens before the first stage: from the kernel's Python source to Triton IR."""
-DIAGNOSTICS_LIMIT = 20_000
-"""Characters kept of what the compiler printed during a failed compilation (MLIR may dump a whole module)."""
 
 
 def compile_failure(error: BaseException | None) -> dict[str, Any] | None:
@@ -28,24 +25,6 @@ def compile_failure(error: BaseException | None) -> dict[str, Any] | None:
             return dict(record)
         error = error.__cause__ or error.__context__
     return None
-
-
-def _log_position() -> int:
-    """Where the process's standard error stands, if it is a file (a run's log); 0 otherwise."""
-    try:
-        return os.fstat(2).st_size
-    except OSError:
-        return 0
-
-
-def _printed_since(position: int) -> str:
-    """What went to the log since `position`. Native code prints its diagnostics there and nowhere else."""
-    try:
-        with open("/proc/self/fd/2", "rb") as log:
-            log.seek(position)
-            return log.read(DIAGNOSTICS_LIMIT).decode("utf-8", "replace")
-    except OSError:
-        return ""
 
 
 class Compiling:
@@ -96,17 +75,20 @@ class Compiling:
             options = dict(kwargs.get("options") or (args[1] if len(args) > 1 and args[1] else {}))
             name = str(getattr(src, "name", src))
             self._stage = FRONTEND
-            start, position = time.perf_counter(), _log_position()
+            start, position = time.perf_counter(), diagnostics.log_position()
             try:
                 compiled = compile_kernel(src, *args, **kwargs)
             except Exception as error:
+                printed = diagnostics.printed_since(position)
                 failure = {
                     "kernel": name,
                     "signature": kernels.identity(src, options)["signature"] if not isinstance(src, str) else "",
                     "stage": self._stage,
                     "error": type(error).__name__,
                     "message": str(error),
-                    "diagnostics": _printed_since(position),
+                    "pass": diagnostics.failed_pass(printed),
+                    "cause": diagnostics.cause(printed),
+                    "diagnostics": printed,
                 }
                 setattr(error, FAILURE_ATTRIBUTE, failure)
                 self._recorder.event("compile_failed", **failure)

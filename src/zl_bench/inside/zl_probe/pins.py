@@ -65,6 +65,8 @@ class Pins:
         for record in records:
             self._wanted.setdefault((record["tuner"], record["key"]), []).append(record["configuration"])
         self._settled: dict[Key, list[Any]] = {}
+        self._names: dict[int, tuple[Any, str]] = {}  # by id(tuner); keeps the tuner, so that an id is never reused
+        self._candidate_lists: dict[str, list[list[str]]] = {}
         self.tuning_depth = 0
         """Above 0 while an autotuner times its candidates: a do_bench call then is no row."""
 
@@ -82,7 +84,7 @@ class Pins:
         Autotuner.run = run
 
     def _run(self, original: Callable[..., Any], tuner: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        key = (tuner_name(tuner), tuning_key(tuner, args, kwargs))
+        key = (self._name(tuner), tuning_key(tuner, args, kwargs))
         if key in self._settled:
             result = None
             for config in self._settled[key]:
@@ -94,6 +96,18 @@ class Pins:
         if how == "first":
             return self._first(original, tuner, key, configs, args, kwargs)
         return self._every(original, tuner, key, configs, how, args, kwargs)
+
+    def _name(self, tuner: Any) -> str:
+        """The tuner's name; when one kernel is tuned over several candidate lists, the second to come up is `name#2`."""
+        if id(tuner) not in self._names:
+            name = tuner_name(tuner)
+            lists = self._candidate_lists.setdefault(name, [])
+            candidates = [configuration_text(config) for config in tuner.configs]
+            if candidates not in lists:
+                lists.append(candidates)
+            position = lists.index(candidates)
+            self._names[id(tuner)] = (tuner, name if position == 0 else f"{name}#{position + 1}")
+        return self._names[id(tuner)][1]
 
     def _candidates(self, tuner: Any, key: Key, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[list[Any], str]:
         """The configurations to launch, and how they were found."""

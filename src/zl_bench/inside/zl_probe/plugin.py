@@ -57,8 +57,10 @@ class ProbePlugin:
         outcome = yield
         report = outcome.get_result()
         if report.skipped:
-            reason = _skip_reason(report.longrepr)
+            reason = getattr(report, "wasxfail", None) or _skip_reason(report.longrepr)
             self._recorder.event("test", node=item.nodeid, outcome="skipped", message=reason)
+        elif report.failed and call.excinfo is None:  # a strict xfail that passed raised nothing
+            self._recorder.event("test", node=item.nodeid, outcome="failed", message=str(report.longrepr))
         elif report.failed:
             self._failed(item, call.excinfo)
         elif report.when == "call":
@@ -70,17 +72,23 @@ class ProbePlugin:
         if isinstance(error, NeedsDevice):
             self._recorder.event("needs_device", operation=error.operation)
         message = f"{type(error).__name__}: {str(error)[:MESSAGE_LIMIT]}{_where(excinfo)}"
+        if compiler and compiler["cause"]:
+            message = f"{message}: {compiler['cause'][:MESSAGE_LIMIT]}"
         self._recorder.event(
             "row_failed",
             **self._rows.key(),
             phase="compile" if compiler else "run",
             message=message,
             kernel=compiler["kernel"] if compiler else "",
-            stage=compiler["stage"] if compiler else "",
-            diagnostics=compiler["diagnostics"] if compiler else "",
+            stage=_place(compiler) if compiler else "",
             whole_test=True,
         )
         self._recorder.event("test", node=item.nodeid, outcome="failed", message=message)
+
+
+def _place(compiler: dict[str, Any]) -> str:
+    """The stage that failed and, where MLIR named it, the pass."""
+    return f"{compiler['stage']} ({compiler['pass']})" if compiler["pass"] else str(compiler["stage"])
 
 
 def _where(excinfo: Any) -> str:

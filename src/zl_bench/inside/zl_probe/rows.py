@@ -1,6 +1,8 @@
 """Turns each call of a benchmark's timing function into one row."""
 
-from collections.abc import Callable
+import functools
+import inspect
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from .capture import Capture
@@ -35,22 +37,29 @@ class Rows:
                 setattr(triton.testing, name, self._row_instead_of(original))
 
     def _row_instead_of(self, original: Callable[..., Any]) -> Callable[..., Any]:
+        signature = inspect.signature(original)
+
+        @functools.wraps(original)
         def do_bench(fn: Callable[[], Any], *args: Any, **kwargs: Any) -> float | list[float]:
             if self._pins.tuning_depth:
                 result: float | list[float] = original(fn, *args, **kwargs)
                 return result
-            self.row(fn)
-            return _untimed(kwargs.get("quantiles"), kwargs.get("return_mode", "mean"))
+            given = signature.bind(fn, *args, **kwargs).arguments
+            self.row(fn, given.get("grad_to_none") or ())
+            return _untimed(given.get("quantiles"), given.get("return_mode", "mean"))
 
         return do_bench
 
-    def row(self, call: Callable[[], Any]) -> None:
+    def row(self, call: Callable[[], Any], grad_to_none: Iterable[Any] = ()) -> None:
         """Run the call twice and record what the second one launched.
 
         The first call settles what happens once only: tuning, compiling, building caches. A timed call would not do
-        that again, so it is not part of the row.
+        that again, so it is not part of the row. As Triton's do_bench does, the gradients of the tensors in
+        `grad_to_none` are dropped before the timed call, which else would add to them.
         """
         call()
+        for tensor in grad_to_none:
+            tensor.grad = None
         self._capture.start()
         try:
             call()

@@ -48,17 +48,21 @@ class Server:
         selector = selectors.DefaultSelector()
         selector.register(self._channel, selectors.EVENT_READ)
         selector.register(wake_read, selectors.EVENT_READ)
-        alive = True
-        while alive:
-            for key, _ in selector.select():
-                if key.fileobj == wake_read:
-                    os.read(wake_read, 4096)
-                else:
-                    alive = self._receive()
-            self._reap()
-        for pid in list(self._runs):
-            processes.kill_group(pid)
-        processes.end_strays(())
+        try:
+            alive = True
+            while alive:
+                for key, _ in selector.select():
+                    if key.fileobj == wake_read:
+                        os.read(wake_read, 4096)
+                    else:
+                        alive = self._receive()
+                self._reap()
+        except (BrokenPipeError, ConnectionResetError):
+            pass  # the tool went away between a run's end and the report of it
+        finally:
+            for pid in list(self._runs):
+                processes.kill_group(pid)
+            processes.end_strays(())
 
     def _receive(self) -> bool:
         """Read what has come; False when the tool is gone."""
@@ -81,6 +85,7 @@ class Server:
         for pid, its_run in self._runs.items():
             if its_run == run:
                 processes.kill_group(pid)
+                os.kill(pid, signal.SIGKILL)  # it may not lead a group yet; it is not reaped, so the pid is its own
 
     def _start(self, message: dict[str, Any]) -> None:
         parent = os.getpid()
@@ -125,9 +130,11 @@ def _become_run(parent: int, channel: socket.socket, message: dict[str, Any]) ->
     except BaseException:  # noqa: BLE001 - the process edge: whatever it was goes to the log and becomes the exit status
         traceback.print_exc()
     finally:
-        sys.stdout.flush()
-        sys.stderr.flush()
-        os._exit(code)
+        try:
+            sys.stdout.flush()
+            sys.stderr.flush()
+        finally:  # a full disk must not make a second server of this child
+            os._exit(code)
 
 
 def _redirect(log: str) -> None:

@@ -20,7 +20,8 @@ events.jsonl, one of these a line; every event carries `event` and `t` (seconds 
     collected    nodes [node ids that will run]
     deselected   dtype, available [dtypes]                     the asked dtype is not one of this node's
     compile      kernel, seconds, cached                       one finished compilation of this process (launched or not)
-    compile_failed  kernel, signature, stage, error, message, diagnostics   diagnostics: what the compiler printed meanwhile
+    compile_failed  kernel, signature, stage, error, message, pass, cause, diagnostics   diagnostics: what the compiler
+                 printed meanwhile; pass and cause: the pass and the first telling error in it, empty if it names none
     kernel       id, name, signature, constants, attributes, num_warps, num_stages, num_ctas, shared, configuration,
                  stages {name: {"file": "ir/…", "sha256": "…"}}   once per variant, before the first row that launched it
     pin          tuner, key, configuration, position, candidates, how
@@ -29,7 +30,7 @@ events.jsonl, one of these a line; every event carries `event` and `t` (seconds 
     row_failed   node, operator, dtype, ordinal, detail, phase "compile" | "run", message, kernel, stage, whole_test
     needs_device operation                                     the stand-in could not do this honestly
     test         node, outcome "passed" | "failed" | "skipped", message
-    end          exit (pytest's exit status)
+    end          exit (pytest's exit status), message (why pytest ran nothing, empty otherwise)
 """
 
 from __future__ import annotations
@@ -54,7 +55,7 @@ def read_events(path: str) -> Iterator[dict[str, Any]]:
     """
     if not os.path.exists(path):
         return
-    with open(path, encoding="utf-8") as stream:
+    with open(path, encoding="utf-8", errors="replace") as stream:  # a line may be cut inside a character
         lines = stream.read().split("\n")
     for number, line in enumerate(lines, start=1):
         if not line.strip():

@@ -1,4 +1,4 @@
-"""Lets the benchmarks import their shared module under every import mode of pytest."""
+"""Lets the benchmarks import their shared module also under pytest's import mode importlib."""
 
 import sys
 from pathlib import Path

@@ -1,0 +1,73 @@
+"""The probe's own tests under other Pythons and other Tritons.
+
+`python tools/environments.py` makes the environments in `.envs/`; one that is not there is skipped by name. To use
+environments of your own, name a folder of virtual environments in ZL_BENCH_ENVS: every `<folder>/<name>/bin/python` in it
+that has pytest and triton is used instead.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+pytestmark = pytest.mark.matrix
+PROJECT = Path(__file__).resolve().parents[2]
+PATIENCE = 560
+"""Seconds for one environment; it takes about one minute."""
+
+
+def environments_tool() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("zl_bench_environments", PROJECT / "tools" / "environments.py")
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module  # dataclasses look their module up
+    spec.loader.exec_module(module)
+    return module
+
+
+TOOL = environments_tool()
+OWN_FOLDER = os.environ.get("ZL_BENCH_ENVS")
+FOLDER = Path(OWN_FOLDER) if OWN_FOLDER else TOOL.FOLDER
+NAMES = (
+    sorted(path.parents[1].name for path in FOLDER.glob("*/bin/python"))
+    if OWN_FOLDER
+    else [environment.name for environment in TOOL.ENVIRONMENTS]
+)
+
+
+def has_module(python: Path, name: str) -> bool:
+    script = f"import importlib.util, sys; sys.exit(importlib.util.find_spec({name!r}) is None)"
+    return subprocess.run([python, "-c", script], check=False, timeout=60).returncode == 0
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_probe_s_tests_pass(name: str) -> None:
+    python = FOLDER / name / "bin" / "python"
+    if not python.exists():
+        pytest.skip(f"environment {name} is not there: `python tools/environments.py {name}` makes it or says why not")
+    missing = [module for module in ("pytest", "triton") if not has_module(python, module)]
+    if missing:
+        pytest.skip(f"environment {name} has no {' and no '.join(missing)}")
+    kept = {key: value for key, value in os.environ.items() if not key.startswith(("PYTEST_", "PYTHON", "TRITON_"))}
+    done = subprocess.run(
+        [python, "-m", "pytest", "-c", "tests/probe/pytest.ini", "-p", "no:cacheprovider", "-rs", "tests/probe"],
+        cwd=PROJECT,
+        env={**kept, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"},
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+        check=False,
+    )
+    print(f"{name}:\n{done.stdout[-6000:]}")  # with the reasons of its skips, for `pytest -rP` and failures
+    assert done.returncode == 0, done.stderr[-2000:]
+    passed = re.search(r"(\d+) passed", done.stdout)
+    assert passed is not None and int(passed[1]) > 100
+    if has_module(python, "torch"):
+        assert "needs torch" not in done.stdout

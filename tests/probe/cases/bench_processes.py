@@ -1,0 +1,76 @@
+"""Tests that end their process, hang it, or leave others behind."""
+
+import os
+import subprocess
+import sys
+import time
+
+from kernels import launch_add, note
+from triton.testing import do_bench
+
+PATIENCE = 600
+
+
+def test_exit():
+    do_bench(launch_add)
+    os._exit(3)
+
+
+def test_abort():
+    do_bench(launch_add)
+    os.abort()
+
+
+def test_hang():
+    do_bench(launch_add)
+    sleeper = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
+    note("pids", [os.getpid(), sleeper.pid])
+    time.sleep(PATIENCE)
+
+
+def daemon():
+    """A process that has left its parent, its session and its group; return its pid."""
+    read, write = os.pipe()
+    if os.fork() == 0:
+        os.setsid()
+        if os.fork() != 0:
+            os._exit(0)
+        os.setsid()
+        os.write(write, str(os.getpid()).encode())
+        time.sleep(PATIENCE)
+        os._exit(0)
+    os.wait()
+    return int(os.read(read, 20))
+
+
+def test_daemon():
+    do_bench(launch_add)
+    note("pids", [daemon()])
+
+
+def test_daemon_and_hang():
+    note("pids", [os.getpid(), daemon()])
+    time.sleep(PATIENCE)
+
+
+def test_forked_child():
+    do_bench(launch_add)
+    if os.fork() == 0:
+        do_bench(launch_add)
+        os._exit(0)
+    assert os.wait()[1] == 0
+    do_bench(launch_add)
+
+
+def test_noise():
+    os.write(1, bytes(range(256)))
+    os.write(2, b"\xff\xfe\x00")
+    print("words")
+    do_bench(launch_add)
+
+
+def test_environment():
+    note("environment", dict(os.environ))
+    note("folder", os.getcwd())
+    note("input", sys.stdin.read() if sys.stdin else "")
+    do_bench(launch_add)
