@@ -74,6 +74,9 @@ def facts(tmp_path_factory):
             os._exit(0)
         os.waitpid(child, 0)
         say(forked=open(TARGET.replace(":", "_")).read())
+        files = [os.readlink(f"/proc/self/fd/{number}") for number in os.listdir("/proc/self/fd") if number.isdigit()
+                 and os.path.exists(f"/proc/self/fd/{number}")]
+        say(card_files=[name for name in files if name.startswith(("/dev/nvidia", "/dev/kfd", "/dev/dri"))])
         """,
         with_torch=True,
     )
@@ -129,6 +132,11 @@ def test_torch_cuda_answers_from_the_same_table(facts):
     assert facts["name"] == "NVIDIA H200"
     assert (facts["processors"], facts["shared"]) == (132, 232448)
     assert facts["memory"] > facts["allocated"] == 0
+
+
+def test_no_card_is_opened(facts):
+    """Neither by torch nor by Triton, also where the machine has one and torch was built for it."""
+    assert facts["card_files"] == []
 
 
 def test_a_forked_child_keeps_the_device(facts):

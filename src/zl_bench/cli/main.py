@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import sys
+from typing import Any
 
 import click
 
@@ -15,7 +17,22 @@ from zl_bench.cli.show import show
 from zl_bench.errors import ExitCode, ZlBenchError
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+class ReaderGone(Exception):
+    """Nobody reads our output any more (`| head`)."""
+
+
+class Commands(click.Group):
+    """The group of all commands. Click would end with 1 when the reader is gone, which means something else here."""
+
+    def invoke(self, context: click.Context) -> Any:
+        """Run the command that was asked for."""
+        try:
+            return super().invoke(context)
+        except BrokenPipeError:
+            raise ReaderGone from None
+
+
+@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="zl-bench")
 def cli() -> None:
     """Tell which operators a Triton compiler change really touches."""
@@ -38,6 +55,9 @@ def main() -> None:
     except (KeyboardInterrupt, click.Abort):
         click.echo("zl-bench: interrupted.", err=True)
         sys.exit(ExitCode.INTERRUPTED)
-    except BrokenPipeError:
-        sys.stderr.close()  # the reader of our output has gone (`| head`): nobody is left to tell
-        sys.exit(ExitCode.OK)
+    except ReaderGone:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # what is still buffered goes nowhere
+        sys.exit(ExitCode.INTERRUPTED)
+    except OSError as error:
+        click.echo(f"zl-bench: {error}. Everything finished is kept; go on with --resume when this is mended.", err=True)
+        sys.exit(ExitCode.ENVIRONMENT)

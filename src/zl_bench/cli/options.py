@@ -8,7 +8,7 @@ from pathlib import Path
 from zl_bench.backends.base import DeviceBackend
 from zl_bench.backends.vendors import backend_for_target, backend_named
 from zl_bench.errors import EnvironmentUnfit, UsageError
-from zl_bench.running.switch import Switch, parse_switch
+from zl_bench.running.switch import Switch, is_interpreter, parse_switch
 
 
 def choose_backend(vendor: str | None, target: str | None) -> DeviceBackend:
@@ -33,6 +33,6 @@ def choose_interpreter(python: str | None) -> Path:
     if python is None:
         return Path(sys.executable)
     path = Path(python).absolute()
-    if not path.is_file():
-        raise UsageError(f"--python {python}: there is no such interpreter.")
+    if not is_interpreter(str(path)):
+        raise UsageError(f"--python {python}: there is no interpreter that can be executed.")
     return path

@@ -24,6 +24,7 @@ from zl_bench.reports.view import screen_view
 from zl_bench.running.environment import parse_assignments
 from zl_bench.running.planner import PinMode
 from zl_bench.store.layout import TABLE_FILE, hold_root, new_default_root
+from zl_bench.store.pins import require_runs
 from zl_bench.store.screen import table_order
 from zl_bench.suites import pytest_suite
 from zl_bench.suites.base import select
@@ -113,7 +114,9 @@ def screen(
         raise UsageError("--resume goes on in a root: name it with --root.")
     interpreter = choose_interpreter(python)
     assignments = [parse_assignments(pairs) for pairs in (env, env_before, env_after)]
-    root = _root(root, switch.axis)
+    if pins is not None:
+        require_runs(pins)
+    root = _root(root, switch.axis)  # the last check of all: a mistake on the command line leaves no folder
     plan = ScreenPlan(
         root=root,
         switch=switch,
@@ -135,7 +138,7 @@ def screen(
         resume=resume,
         force=force,
     )
-    console = Console(highlight=False)
+    console = _PatientConsole(highlight=False)
     with hold_root(root), _no_stray_processes():
         result = _run(plan, console)
     verdicts = table_order(result.verdicts, result.order)
@@ -150,6 +153,15 @@ def screen(
         console,
     )
     raise SystemExit(exit_code(verdicts, [Verdict(word) for word in fail_on]))
+
+
+class _PatientConsole(Console):
+    """Goes on when its reader has gone (`| head`): the answer of a screen is in its files."""
+
+    def on_broken_pipe(self) -> None:
+        """Say nothing more."""
+        self.quiet = True
+        os.dup2(os.open(os.devnull, os.O_WRONLY), self.file.fileno())
 
 
 def _root(root: Path | None, axis: str) -> Path:

@@ -37,6 +37,8 @@ SET = {
     "USE_C_EXTENSION": "0",
 }
 SECRET = re.compile(r"TOKEN|SECRET|PASSW|CREDENTIAL|API_?KEY|PRIVATE|ACCESS_KEY|COOKIE|AUTH", re.IGNORECASE)
+LOGIN = re.compile(r"://[^/\s@]+@")
+"""The user and password of a URL, as a proxy or a package index has them, in a variable of any name."""
 
 
 def parse_assignments(texts: Iterable[str]) -> dict[str, str]:
@@ -79,6 +81,11 @@ def side_environment(
 def recordable(environment: Mapping[str, str]) -> dict[str, str]:
     """The environment as it is written to a file that may be shared: a secret is replaced by a hash of it."""
     return {
-        name: f"(secret, sha256 {hashlib.sha256(value.encode()).hexdigest()[:12]})" if SECRET.search(name) else value
+        name: _hashed(value) if SECRET.search(name) or LOGIN.search(value) else value
         for name, value in sorted(environment.items())
     }
+
+
+def _hashed(value: str) -> str:
+    raw = value.encode("utf-8", "surrogatepass")  # a variable may hold bytes that are no text
+    return f"(secret, sha256 {hashlib.sha256(raw).hexdigest()[:12]})"

@@ -52,8 +52,12 @@ class SideServer:
     @classmethod
     async def start(cls, plan: SidePlan) -> SideServer:
         """Start the interpreter and wait until it has paid its imports. Raises EnvironmentUnfit with the reason."""
+        try:
+            log = plan.log.open("ab")
+        except OSError as error:
+            raise EnvironmentUnfit(f"{plan.log} can not be written: {error.strerror or error}.") from error
         ours, theirs = socket.socketpair()
-        with plan.log.open("ab") as log, theirs:
+        with log, theirs:
             first = json.dumps({"modules": plan.modules, "target": plan.target})
             arguments = ["-m", "zl_probe.server", str(theirs.fileno()), first]
             try:
@@ -74,20 +78,20 @@ class SideServer:
         reader, writer = await asyncio.open_connection(sock=ours)
         server = cls(plan, process, writer)
         try:
-            line = await asyncio.wait_for(reader.readline(), START_LIMIT)
-            message: dict[str, Any] = json.loads(line) if line else {"failed": "the interpreter ended while it started"}
-        except TimeoutError:
-            message = {"failed": f"the imports took more than {START_LIMIT:.0f} s"}
-        except (ConnectionError, ValueError) as error:
-            message = {"failed": f"the interpreter broke off while it started: {error}"}
-        if "ready" not in message:
+            ready = await asyncio.wait_for(_greeting(reader), START_LIMIT)
+        except asyncio.CancelledError:
+            server._kill_server()  # it may be in the middle of long imports
             await server.close()
-            reason = str(message["failed"]).strip().splitlines()[-1]
+            raise
+        except (TimeoutError, ConnectionError, ValueError) as error:
+            late = isinstance(error, TimeoutError)
+            reason = f"the imports took more than {START_LIMIT:.0f} s" if late else str(error)
+            await server.close()
             raise EnvironmentUnfit(
                 f"The {plan.side} side can not start in {plan.interpreter}: {reason}. It needs triton and pytest "
                 f"(and torch for most suites); see {plan.log} and `zl-bench doctor`."
-            )
-        server.versions = message["ready"]
+            ) from error
+        server.versions = ready
         server._listener = asyncio.create_task(server._listen(reader))
         return server
 
@@ -165,10 +169,28 @@ class SideServer:
                     end.set_result(message)
         except ConnectionError:
             pass  # the same as an end of file: the server is gone
+        except (ValueError, LookupError, TypeError):
+            self._kill_server()  # what it says makes no sense, so nothing that it runs can be followed any more
         finally:
             for end in self._ends.values():
                 if not end.done():
                     end.set_result({"gone": True})
+
+
+async def _greeting(reader: asyncio.StreamReader) -> dict[str, Any]:
+    """The versions that a server reports when it is ready. Raises ValueError with the reason if it never is."""
+    line = await reader.readline()
+    if not line:
+        raise ValueError("the interpreter ended while it started")
+    try:
+        message = json.loads(line)
+    except ValueError:
+        message = None
+    if isinstance(message, dict) and isinstance(message.get("ready"), dict):
+        return dict(message["ready"])
+    if isinstance(message, dict) and str(message.get("failed", "")).strip():
+        raise ValueError(str(message["failed"]).strip().splitlines()[-1])
+    raise ValueError(f"its first word was {line[:80]!r}")
 
 
 def _signal_name(number: int) -> str:

@@ -12,7 +12,7 @@ from zl_bench.errors import UsageError
 from zl_bench.model import Side
 
 VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
-PASS = re.compile(r"pass:([A-Za-z_][A-Za-z0-9_]*)(?:@([1-9][0-9]*))?\Z")
+PASS = re.compile(r"pass:([A-Za-z_][A-Za-z0-9_]*)(?:@([1-9][0-9]{0,3}))?\Z")
 VENDOR = "{VENDOR}"
 OWN_VARIABLES = frozenset({"TRITON_CACHE_DIR", "FLAGGEMS_CACHE_DIR", "PYTHONPATH", "PYTHONHASHSEED"})
 """Set by the tool for every run; a switch can not be one of them."""
@@ -105,7 +105,7 @@ def _build(text: str) -> Switch:
     paths = text.removeprefix("build:")
     splits = [(paths[: match.start()], paths[match.end() :]) for match in re.finditer(r"(?=\.\.)", paths)]
     halves = [(before, after.removeprefix("..")) for before, after in splits]
-    good = [(before, after) for before, after in halves if _is_interpreter(before) and _is_interpreter(after)]
+    good = [(before, after) for before, after in halves if is_interpreter(before) and is_interpreter(after)]
     if not good:
         raise UsageError(
             f"{text!r} does not name two Python interpreters that exist and can be executed, "
@@ -115,5 +115,9 @@ def _build(text: str) -> Switch:
     return Switch(text, "build", "build", str(Path(before).absolute()), str(Path(after).absolute()))
 
 
-def _is_interpreter(path: str) -> bool:
-    return Path(path).is_file() and os.access(path, os.X_OK)
+def is_interpreter(path: str) -> bool:
+    """Whether that is a file which can be executed; any text may be asked about."""
+    try:
+        return Path(path).is_file() and os.access(path, os.X_OK)
+    except (OSError, ValueError):  # too long for a file name, below a folder that can not be read, not encodable
+        return False

@@ -36,13 +36,17 @@ def _configuration(root: Path) -> Path:
 
 def _nodes(file: Path, root: Path) -> Iterator[TestNode]:
     try:
-        tree = ast.parse(file.read_text(encoding="utf-8"), filename=str(file))
+        tree = ast.parse(file.read_bytes(), filename=str(file))  # bytes, so that Python finds the encoding
     except (OSError, SyntaxError, ValueError) as error:
         raise UsageError(f"{file} can not be read as Python: {error}.") from error
-    for statement in tree.body:
-        if isinstance(statement, ast.FunctionDef) and statement.name.startswith("test_"):
-            node = f"{file.relative_to(root).as_posix()}::{statement.name}"
-            yield TestNode(node, statement.name.removeprefix("test_"), _dtypes(statement))
+    functions = {  # by name: of two with the same one, Python keeps the last
+        statement.name: statement
+        for statement in tree.body
+        if isinstance(statement, ast.FunctionDef) and statement.name.startswith("test_")
+    }
+    for name, function in functions.items():
+        node = f"{file.relative_to(root).as_posix()}::{name}"
+        yield TestNode(node, name.removeprefix("test_"), _dtypes(function))
 
 
 def _dtypes(function: ast.FunctionDef) -> tuple[str, ...]:
@@ -54,8 +58,8 @@ def _dtypes(function: ast.FunctionDef) -> tuple[str, ...]:
             continue
         try:
             name, values = ast.literal_eval(decorator.args[0]), ast.literal_eval(decorator.args[1])
-        except ValueError:
+        except (ValueError, TypeError):
             continue
-        if name == "dtype":
+        if name == "dtype" and isinstance(values, list | tuple):
             return tuple(str(value) for value in values)
     return ()

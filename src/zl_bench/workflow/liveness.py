@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 import mmap
+import os
 import re
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,7 @@ from zl_bench.running.switch import Switch
 
 PIPELINE_LIMIT = 120.0
 """Seconds for one small compile."""
-SEARCHED = ("*.py", "*.so", "*.so.*", "*.pyd")
+SEARCHED = re.compile(r".*\.(py|pyd|so|so\..*)\Z", re.DOTALL)
 WORD = re.compile(rb"[A-Za-z0-9_]")
 
 
@@ -55,9 +56,17 @@ def variable_is_mentioned(name: str, triton: Path) -> Liveness:
     )
 
 
-def _files(triton: Path) -> Iterator[Path]:
-    found = {path for pattern in SEARCHED for path in triton.rglob(pattern) if path.is_file()}
-    return iter(sorted(found, key=lambda path: (path.suffix != ".py", path)))
+def _files(triton: Path) -> list[Path]:
+    """Sources first. Links to folders are followed: an editable installation has its backends behind such links."""
+    found, seen = [], set()
+    for folder, below, names in os.walk(triton, followlinks=True):
+        real = os.path.realpath(folder)
+        if real in seen:
+            below.clear()
+            continue
+        seen.add(real)
+        found += [Path(folder, name) for name in names if SEARCHED.match(name) and Path(folder, name).is_file()]
+    return sorted(found, key=lambda path: (path.suffix != ".py", path))
 
 
 def _mentions(path: Path, name: str) -> bool:

@@ -17,12 +17,12 @@ from zl_bench.backends.base import DeviceBackend
 from zl_bench.errors import DeadAxis, ExitCode, UsageError, ZlBenchError
 from zl_bench.model import SIDES, OperatorVerdict, Pin, Side, Status, Verdict
 from zl_bench.reports.progress import ProgressReporter
-from zl_bench.running.environment import side_environment
+from zl_bench.running.environment import recordable, side_environment
 from zl_bench.running.planner import PinMode
 from zl_bench.running.servers import SideServers
 from zl_bench.running.side_server import SidePlan
 from zl_bench.running.switch import Switch
-from zl_bench.store.pins import recorded_pins, require_runs
+from zl_bench.store.pins import recorded_pins
 from zl_bench.store.request import ScreenRequest, read_request, require_same, write_request
 from zl_bench.store.screen import ScreenRecord
 from zl_bench.suites.base import Entry, Suite
@@ -69,8 +69,6 @@ async def screen(plan: ScreenPlan, progress: ProgressReporter) -> ScreenResult:
     """Screen the plan's operators into its root, which the caller holds. Raises the errors of the family."""
     record = ScreenRecord(plan.root)
     kept = _kept(plan, record.prepare())
-    if plan.pins is not None:
-        require_runs(plan.pins)
     async with SideServers(side_plans(plan)) as servers:
         versions = await servers.start()
         builds = {f"{side} Triton": str(found["triton"]["library_sha256"]) for side, found in versions.items()}
@@ -156,9 +154,9 @@ def _settle_request(plan: ScreenPlan, builds: Mapping[str, str]) -> None:
         suite=plan.suite.name,
         stages=plan.stages,
         configs=plan.configs,
-        env=dict(plan.env),
-        env_before=dict(plan.env_before),
-        env_after=dict(plan.env_after),
+        env=recordable(plan.env),
+        env_before=recordable(plan.env_before),
+        env_after=recordable(plan.env_after),
         operators=tuple(entry.text for entry in plan.entries),
         tool_version=__version__,
         started=datetime.now().astimezone().isoformat(timespec="seconds"),
