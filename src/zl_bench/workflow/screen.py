@@ -81,6 +81,8 @@ async def screen(plan: ScreenPlan, progress: ProgressReporter) -> ScreenResult:
             )
         if not liveness.known:
             progress.note(f"{liveness.finding}: going on because of --force")
+        if plan.stages != "all":
+            progress.note("--stages ttgir: no machine code is made, so the target's limits are not checked")
         finished = {(verdict.operator, verdict.dtype): verdict for verdict in kept}
         if finished:
             progress.note(f"--resume: {len(finished)} finished operators are skipped: {_names(kept)}")
@@ -202,7 +204,7 @@ async def _in_parallel(entries: Sequence[Entry], work: Callable[[Entry], Awaitab
         async with asyncio.TaskGroup() as group:
             for entry in entries:
                 group.create_task(one(entry))
-    except* ZlBenchError as errors:
+    except* (ZlBenchError, OSError) as errors:
         raise errors.exceptions[0] from None
 
 
