@@ -199,6 +199,8 @@ class Launch:
     converts_after: int
     unmatched: Side | None = None
     """Set when the launch exists on that side only."""
+    specialised_otherwise: tuple[str, ...] = ()
+    """The fields of the identity in which the two kernels differ; they were matched by name."""
     unstable: bool = False
     """The kernel differed from itself when the before side was compiled twice."""
 
@@ -290,3 +292,16 @@ class JudgedOperator:
 
     verdict: OperatorVerdict
     nodes: tuple[NodeVerdict, ...]
+
+
+def split_entry(text: str) -> tuple[str, str | None]:
+    """`fft:complex64` is the operator `fft` with dtype `complex64`; without a single colon there is no dtype.
+
+    The `::` of a node id and colons within the brackets of its parameters divide nothing.
+    """
+    depth = 0
+    for position, letter in enumerate(text):
+        depth += (letter == "[") - (letter == "]")
+        if letter == ":" and depth <= 0 and ":" not in (text[position - 1 : position], text[position + 1 : position + 2]):
+            return text[:position], text[position + 1 :]
+    return text, None

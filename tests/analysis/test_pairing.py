@@ -90,10 +90,31 @@ def test_the_same_kernels_in_another_order_are_a_change(shop: Workshop) -> None:
     assert found.machine_code == "differs"
 
 
-def test_another_identity_has_no_partner(shop: Workshop) -> None:
-    found = paired(shop, row(shop.kernel(warps=4)), row(shop.kernel(warps=8)))
+def test_another_name_has_no_partner(shop: Workshop) -> None:
+    found = paired(shop, row(shop.kernel("a")), row(shop.kernel("b")))
     assert found.changed
     assert {launch.unmatched for launch in found.launches} == {"before", "after"}
+
+
+def test_a_kernel_specialised_otherwise_is_matched_by_name_and_compared_stage_by_stage(shop: Workshop) -> None:
+    before, after = shop.kernel(attributes='{"a":16}', ttir="i", ttgir="g"), shop.kernel(ttir="j", ttgir="h")
+    found = paired(shop, row(before), row(after))
+    (launch,) = found.launches
+    assert found.changed
+    assert found.first_stage == "ttir"
+    assert (launch.unmatched, launch.specialised_otherwise) == (None, ("attributes",))
+
+
+def test_an_identity_is_matched_before_a_name(shop: Workshop) -> None:
+    wide, narrow = shop.kernel(warps=8, ttgir="w"), shop.kernel(warps=4, ttgir="n")
+    found = paired(shop, row(wide, narrow), row(narrow, shop.kernel(warps=2, ttgir="w")))
+    assert [launch.specialised_otherwise for launch in found.launches] == [("num_warps",), ()]
+    assert found.sequence == "reordered"
+
+
+def test_another_specialisation_with_the_same_code_is_no_change_of_code(shop: Workshop) -> None:
+    found = paired(shop, row(shop.kernel(attributes='{"a":16}')), row(shop.kernel()))
+    assert (found.changed, found.machine_code, found.sequence) == (False, "same", "same")
 
 
 def test_machine_code_is_compared_at_the_last_stage_of_both_sides(shop: Workshop) -> None:

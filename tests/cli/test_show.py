@@ -97,12 +97,11 @@ def test_the_same_kernel_says_so(tmp_path: Path) -> None:
     assert "ttgir is the same" in shown(tmp_path, "add", "--row", 1, "--stage", "ttgir")
 
 
-def test_a_kernel_without_partner_is_diffed_by_name(tmp_path: Path) -> None:
+def test_a_kernel_specialised_otherwise_is_matched_by_name_and_diffed(tmp_path: Path) -> None:
     make_run(tmp_path, "before", {"ttgir": TTGIR}, warps=4)
     make_run(tmp_path, "after", {"ttgir": CHANGED}, warps=8)
     text = shown(tmp_path, "add", "--row", 1)
-    assert "on before only" in text
-    assert "num_warps 4 before, 8 after" in text
+    assert "specialised otherwise: num_warps 4 before, 8 after" in text
     assert "--- before/k.ttgir" in text
 
 

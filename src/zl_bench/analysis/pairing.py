@@ -1,14 +1,16 @@
 """Two sides of a row, launch by launch and stage by stage.
 
-Launches are matched by kernel identity, the k-th of an identity with the k-th of the same identity on the other side; a
-kernel name alone is no identity, and the position in the sequence is none either, since a switch may add a launch.
+Launches are matched by kernel identity, the k-th of an identity with the k-th of the same identity on the other side; the
+position in the sequence is no identity, since a switch may add a launch. What then is left on both sides is matched by
+name: a switch that changes how a kernel is specialised (its attributes, say) gives it another identity, and its stages
+are still to be compared with those that it had.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, fields
 from typing import Literal
 
 from zl_bench.analysis.prints import Fingerprints, StageFingerprint, StageRules, Unreadable
@@ -46,21 +48,28 @@ def unreadable_row(row: Row, prints: Fingerprints, rules: StageRules) -> FailedR
 
 def match_launches(before: Sequence[Kernel], after: Sequence[Kernel]) -> list[tuple[Kernel | None, Kernel | None]]:
     """Pairs of launches of one kernel, in the order of the before side; those of the after side alone come last."""
-    waiting: dict[KernelIdentity, list[int]] = defaultdict(list)
-    for position, kernel in enumerate(after):
-        waiting[kernel.identity].append(position)
-    matches: list[tuple[Kernel | None, Kernel | None]] = []
-    taken: set[int] = set()
-    for kernel in before:
-        positions = waiting[kernel.identity]
-        if positions:
-            position = positions.pop(0)
-            taken.add(position)
-            matches.append((kernel, after[position]))
-        else:
-            matches.append((kernel, None))
-    matches.extend((None, kernel) for position, kernel in enumerate(after) if position not in taken)
+    partners = _partners(before, after)
+    matches: list[tuple[Kernel | None, Kernel | None]] = [
+        (kernel, None if partner is None else after[partner]) for kernel, partner in zip(before, partners, strict=True)
+    ]
+    matches.extend((None, kernel) for position, kernel in enumerate(after) if position not in partners)
     return matches
+
+
+def _partners(before: Sequence[Kernel], after: Sequence[Kernel]) -> list[int | None]:
+    """For each launch of the before side, the position of its partner on the after side."""
+    partners: list[int | None] = [None] * len(before)
+    by_identity: Callable[[Kernel], Hashable] = lambda kernel: kernel.identity  # noqa: E731
+    by_name: Callable[[Kernel], Hashable] = lambda kernel: kernel.identity.name  # noqa: E731
+    for key in (by_identity, by_name):
+        waiting: dict[Hashable, list[int]] = defaultdict(list)
+        for position, kernel in enumerate(after):
+            if position not in partners:
+                waiting[key(kernel)].append(position)
+        for number, kernel in enumerate(before):
+            if partners[number] is None and waiting[key(kernel)]:
+                partners[number] = waiting[key(kernel)].pop(0)
+    return partners
 
 
 def pair_rows(
@@ -118,11 +127,10 @@ def summary_machine_code(parts: Iterable[Sameness]) -> Sameness:
 
 
 def _sequence(before: Row, after: Row) -> Literal["same", "reordered", "differs", "unstable"]:
-    left = [kernel.identity for kernel in before.launches]
-    right = [kernel.identity for kernel in after.launches]
-    if left == right:
-        return "same"
-    return "differs" if any(None in match for match in match_launches(before.launches, after.launches)) else "reordered"
+    partners = _partners(before.launches, after.launches)
+    if None in partners or len(partners) != len(after.launches):
+        return "differs"
+    return "same" if partners == list(range(len(partners))) else "reordered"
 
 
 def _row_machine_code(launches: Sequence[Launch], sequence: str) -> Sameness:
@@ -148,6 +156,11 @@ def _compare(
         converts_before=old.converts,
         converts_after=new.converts,
         unstable=counted != differing,
+        specialised_otherwise=tuple(
+            entry.name
+            for entry in fields(KernelIdentity)
+            if getattr(before.identity, entry.name) != getattr(after.identity, entry.name)
+        ),
     )
 
 

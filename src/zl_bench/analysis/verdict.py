@@ -72,7 +72,7 @@ def _summary(
         verdict=verdict,
         rows=len(paired),
         changed_rows=sum(row.changed for row in paired),
-        kernels=len({identity for _, identity, _, _ in kernels}),
+        kernels=len({launch.identity for launch in launches}),
         converts_before=converts["before"],
         converts_after=converts["after"],
         first_stage=next(iter(rules.sorted({row.first_stage for row in paired} - {"-"})), "-"),

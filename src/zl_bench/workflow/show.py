@@ -13,7 +13,7 @@ from zl_bench.analysis.reasons import counted, describe_broken, describe_row
 from zl_bench.errors import UsageError, ZlBenchError
 from zl_bench.ir.diff import unified_diff
 from zl_bench.ir.stages import order_stages
-from zl_bench.model import JudgedOperator, Kernel, KernelIdentity, Launch, NodeVerdict, PairedRow, Run
+from zl_bench.model import JudgedOperator, Kernel, Launch, NodeVerdict, PairedRow, Run
 from zl_bench.store.request import read_request
 from zl_bench.store.screened import LoadedOperator, load_operator, split_entry
 from zl_bench.workflow.judge import DEFAULT_CRITERION, judge_operator, read_stage
@@ -141,6 +141,10 @@ def _launch_lines(launch: Launch, before: Kernel | None, after: Kernel | None) -
     )
     for word in ("signature", "constants", "attributes"):
         yield f"      {word} {getattr(identity, word)}"
+    if before is not None and after is not None:
+        for field in launch.specialised_otherwise:
+            old, new = getattr(before.identity, field), getattr(after.identity, field)
+            yield f"      specialised otherwise: {field} {old} before, {new} after"
     configuration = next((kernel.configuration for kernel in (before, after) if kernel and kernel.configuration), "")
     if configuration:
         yield f"      configuration {configuration}"
@@ -159,12 +163,11 @@ def _launch_lines(launch: Launch, before: Kernel | None, after: Kernel | None) -
 
 
 def _row_diffs(shown: ShownRow, stage: str | None, told: set[tuple[object, ...]]) -> Iterator[str]:
-    for before, after, changed in _comparable(shown.matches):
+    for launch, before, after in shown.matches:
         if before is None or after is None:
             continue
-        name = stage or next(iter(changed), None)
+        name = stage or next(iter(launch.changed_stages), None)
         left, right = (before.stage(name), after.stage(name)) if name else (None, None)
-        identity = _shown_identity(before.identity, after.identity)
         if name is None:
             yield f"    {before.identity.name}: no stage differs"
             continue
@@ -176,7 +179,6 @@ def _row_diffs(shown: ShownRow, stage: str | None, told: set[tuple[object, ...]]
         if key in told:
             continue
         told.add(key)
-        yield from identity
         contents = read_stage(left), read_stage(right)
         for content in contents:
             if isinstance(content, Unreadable):
@@ -189,26 +191,3 @@ def _row_diffs(shown: ShownRow, stage: str | None, told: set[tuple[object, ...]]
             yield f"    {error}"
             continue
         yield from lines or [f"    {before.identity.name}: {name} is the same"]
-
-
-def _comparable(matches: Sequence[Match]) -> Iterator[tuple[Kernel | None, Kernel | None, tuple[str, ...]]]:
-    """Matched launches; and those without a partner, side by side by name, so that there is something to read."""
-    alone_after = [after for launch, _, after in matches if launch.unmatched == "after" and after is not None]
-    for launch, before, after in matches:
-        if launch.unmatched is None:
-            yield before, after, launch.changed_stages
-        elif before is not None:
-            partner = next((kernel for kernel in alone_after if kernel.identity.name == before.identity.name), None)
-            if partner is not None:
-                alone_after.remove(partner)
-                yield before, partner, launch.changed_stages
-
-
-def _shown_identity(before: KernelIdentity, after: KernelIdentity) -> list[str]:
-    """What two kernels of one name differ in that are no match."""
-    names = ("signature", "constants", "attributes", "num_warps", "num_stages", "num_ctas")
-    return [
-        f"    {before.name}: {name} {getattr(before, name)} before, {getattr(after, name)} after"
-        for name in names
-        if getattr(before, name) != getattr(after, name)
-    ]
