@@ -302,6 +302,10 @@ def split_entry(text: str) -> tuple[str, str | None]:
     depth = 0
     for position, letter in enumerate(text):
         depth += (letter == "[") - (letter == "]")
-        if letter == ":" and depth <= 0 and ":" not in (text[position - 1 : position], text[position + 1 : position + 2]):
+        if (
+            letter == ":"
+            and depth <= 0
+            and ":" not in (text[position - 1 : position], text[position + 1 : position + 2])
+        ):
             return text[:position], text[position + 1 :]
     return text, None

@@ -10,10 +10,10 @@ from click.testing import CliRunner
 from tests.ir.corpus import read_fixture
 from zl_bench.cli.show import show
 from zl_bench.errors import UsageError
-from zl_bench.model import ProcessOutcome, Status, Verdict
+from zl_bench.model import ProcessOutcome, Status, Verdict, split_entry
 from zl_bench.store.layout import run_directory
 from zl_bench.store.runs import read_run, write_outcome
-from zl_bench.store.screened import join_entry, load_operator, screened_entries, split_entry
+from zl_bench.store.screened import join_entry, load_operator, screened_entries
 from zl_bench.workflow.judge import judge_operator
 
 NODE = "test_add.py::test_add"

@@ -7,8 +7,11 @@ import subprocess
 import sys
 from pathlib import Path
 
+from tests.integration.running import zl_bench
+from zl_bench.errors import ExitCode
+
 DATA = Path(__file__).resolve().parent / "data"
-DROPPED_PASSES = ("remove_layout_conversions", "pipeline", "coalesce")
+DROPPED_PASS = "remove_layout_conversions"
 
 
 def fixtures() -> list[Path]:
@@ -36,12 +39,13 @@ def run_make(folder: Path, *options: str, script: Path = DATA / "make.py") -> li
     return sorted(output.iterdir())
 
 
-def collect_suite_ttgir(tmp_path: Path) -> list[Path]:
-    """TTGIR files of many kernels, compiled as they are and once per pass left out (one folder each, same names)."""
-    files = run_make(tmp_path / "stock")
-    for dropped in DROPPED_PASSES:
-        files += run_make(tmp_path / dropped, "--without", dropped)
-    return files
+def collect_suite_ttgir(folder: Path, target: str) -> list[Path]:
+    """The TTGIR of every kernel that the built-in suite launches, as a screen recorded it with and without a pass."""
+    root = folder / "root"
+    switch = f"pass:{DROPPED_PASS}"
+    done = zl_bench("screen", "--switch", switch, "--target", target, "--stages", "ttgir", "--root", root)
+    assert done.code in (ExitCode.OK, ExitCode.FAILED_RUN), done.err  # some kernel may not do without the pass
+    return sorted(root.glob("*_*/ir/*.ttgir"))
 
 
 def collect_flag_gems_ttgir(tmp_path: Path) -> list[Path]:

@@ -1,6 +1,6 @@
-"""Triton's own printer without debug information, in a process of its own: `python oracle_printer.py FILE…`.
+"""Triton's own printer without debug information, in a process of its own: `python oracle_printer.py < LIST`.
 
-Prints one JSON object, file to text; null for a file that MLIR's parser or verifier refuses or aborts on.
+Reads one path a line. Prints one JSON object, file to text; null for a file that MLIR refuses or aborts on.
 """
 
 from __future__ import annotations
@@ -48,4 +48,4 @@ def print_in_child(path: str) -> str | None:
 
 
 if __name__ == "__main__":
-    print(json.dumps({path: print_in_child(path) for path in sys.argv[1:]}))
+    print(json.dumps({path: print_in_child(path) for path in sys.stdin.read().split("\n") if path}))

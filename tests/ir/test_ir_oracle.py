@@ -1,17 +1,11 @@
 """The fingerprint against Triton's own printer without debug information, over compiled kernels.
 
-The printer knows nothing of our normaliser, and the comparison of its texts below uses none of it: a consistent renaming
-of values, blocks and aliases, found token by token.
+Two modules that Triton prints differently are DIFFERENT unless only names differ; those that it prints alike are SAME.
 """
 
 from __future__ import annotations
 
 import importlib.util
-import json
-import re
-import subprocess
-import sys
-from functools import cache
 from itertools import combinations
 from pathlib import Path
 
@@ -19,49 +13,16 @@ import pytest
 
 from tests.ir.corpus import collect_flag_gems_ttgir, collect_suite_ttgir, fixtures, read_fixture
 from tests.ir.mutations import INSIGNIFICANT, SIGNIFICANT
+from tests.ir.oracle import only_names_differ, print_alike, print_all
 from zl_bench.ir.fingerprint import fingerprint
 
 pytestmark = pytest.mark.integration
 pytest.importorskip("triton")
 
-PRINTER = Path(__file__).with_name("oracle_printer.py")
-TOKEN = re.compile(r'"[^"\n]*"|%[\w$.-]+|\^\w+|[#!][A-Za-z_]\w*(?![\w.])|[#!]?[\w.$]+|\S')
-
-
-def print_all(paths: list[Path]) -> dict[Path, str | None]:
-    command = [sys.executable, str(PRINTER), *map(str, paths)]
-    output = subprocess.run(command, check=True, capture_output=True, text=True, timeout=300).stdout
-    return {Path(path): text for path, text in json.loads(output).items()}
-
-
-def only_names_differ(first: str, second: str) -> bool:
-    """Whether some one-to-one renaming of values, blocks and aliases, function by function, makes the texts equal."""
-    forward: dict[str, str] = {}
-    backward: dict[str, str] = {}
-    lines, others = token_lines(first), token_lines(second)
-    if len(lines) != len(others):
-        return False
-    for words, other_words in zip(lines, others, strict=True):
-        if "tt.func" in words:
-            forward = {name: new for name, new in forward.items() if name[0] != "%"}
-            backward = {name: new for name, new in backward.items() if name[0] != "%"}
-        if len(words) != len(other_words):
-            return False
-        for word, other_word in zip(words, other_words, strict=True):
-            if word[0] in "%^#!" and len(word) > 1 and "." not in word:
-                if forward.setdefault(word, other_word) != other_word or backward.setdefault(other_word, word) != word:
-                    return False
-            elif word != other_word:
-                return False
-    return True
-
-
-@cache
-def token_lines(text: str) -> list[list[str]]:
-    """The tokens of each line, alias definitions ordered by what they define."""
-    lines = text.split("\n")
-    definitions = sorted((line for line in lines if line[:1] in ("#", "!")), key=lambda line: line.partition(" = ")[2])
-    return [TOKEN.findall(line) for line in definitions + [line for line in lines if line[:1] not in ("#", "!")]]
+SUITE_TARGETS = ("cuda:90", "hip:gfx942")
+KERNELS_OF_THE_SUITE = 80
+GEMS_NEEDS = ("flag_gems", "yaml", "sqlalchemy")
+GEMS_INSTALL = "pip install --no-deps flag-gems==5.0.2, and pip install pyyaml sqlalchemy"
 
 
 def check_against_oracle(paths: list[Path], printed: dict[Path, str | None]) -> tuple[int, int]:
@@ -72,7 +33,7 @@ def check_against_oracle(paths: list[Path], printed: dict[Path, str | None]) -> 
         text, other = printed[first], printed[second]
         assert text is not None and other is not None
         same = digests[first] == digests[second]
-        if text == other or only_names_differ(text, other):
+        if print_alike(text, other):
             alike += 1
             assert same, f"{first} and {second} print alike and have different fingerprints"
         else:
@@ -95,17 +56,27 @@ def test_the_committed_fixtures(tmp_path: Path) -> None:
     check_folder(fixtures(), tmp_path)
 
 
-def test_freshly_compiled_kernels_with_and_without_passes(tmp_path: Path) -> None:
-    paths = collect_suite_ttgir(tmp_path)
+@pytest.fixture(scope="session")
+def suite_ttgir(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[Path]]:
+    return {target: collect_suite_ttgir(tmp_path_factory.mktemp("suite"), target) for target in SUITE_TARGETS}
+
+
+def test_every_kernel_of_the_builtin_suite_with_and_without_a_pass(
+    suite_ttgir: dict[str, list[Path]], tmp_path: Path
+) -> None:
+    """Two targets' kernels are compared with one another as well; each folder has a before and an after side."""
+    paths = [path for files in suite_ttgir.values() for path in files]
+    assert all(len(files) >= 2 * KERNELS_OF_THE_SUITE for files in suite_ttgir.values())
     alike, different = check_folder(paths, tmp_path)
     assert alike >= 10 and different >= 100, "a corpus in which nothing agrees or nothing differs shows nothing"
 
 
 def test_flag_gems_kernels(tmp_path: Path) -> None:
-    if importlib.util.find_spec("flag_gems") is None:
-        pytest.skip("flag_gems is not installed")
+    missing = [module for module in GEMS_NEEDS if importlib.util.find_spec(module) is None]
+    if missing:
+        pytest.skip(f"{', '.join(missing)} not installed: {GEMS_INSTALL}")
     paths = collect_flag_gems_ttgir(tmp_path)
-    assert len(paths) >= 50
+    assert len(paths) >= 100
     check_folder(paths, tmp_path)
 
 

@@ -9,6 +9,12 @@ from pathlib import Path
 
 INSIDE = Path(__file__).resolve().parents[2] / "src" / "zl_bench" / "inside"
 
+HIDE_TORCH = """
+from importlib.machinery import PathFinder
+
+find_spec = PathFinder.find_spec
+PathFinder.find_spec = lambda name, *rest, **named: None if name == "torch" else find_spec(name, *rest, **named)
+"""
 KERNELS = """
 import json, sys
 import triton, triton.language as tl
@@ -52,8 +58,7 @@ def overflow(stages):
 def run(tmp_path, body, target="cuda:90", with_torch=False):
     """The facts that a script prints, merged. Torch, which takes seconds to import, is hidden from it unless asked for."""
     script = tmp_path / "script.py"
-    hide = "" if with_torch else 'import sys\nsys.modules["torch"] = None\n'
-    script.write_text(hide + KERNELS + f"TARGET = {target!r}\n" + textwrap.dedent(body))
+    script.write_text(("" if with_torch else HIDE_TORCH) + KERNELS + f"TARGET = {target!r}\n" + textwrap.dedent(body))
     environment = {**os.environ, "PYTHONPATH": str(INSIDE), "TRITON_CACHE_DIR": str(tmp_path / "cache")}
     done = subprocess.run(
         [sys.executable, "-W", "ignore", str(script)],

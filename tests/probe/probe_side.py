@@ -14,6 +14,7 @@ from zl_probe import wire
 INSIDE = Path(wire.__file__).resolve().parents[1]
 CASES = Path(__file__).resolve().parent / "cases"
 CUDA = "cuda:90"
+HIP = "hip:gfx942"
 PATIENCE = 300
 """Seconds. Reached by nothing that works."""
 NOTES = "ZL_CASE_NOTES"
@@ -47,13 +48,14 @@ class Side:
 
     def __init__(self, folder, target=None, modules=(), first_paths=(), **variables):
         self.folder = Path(folder)
+        self.target = target
         self._channel, theirs = socket.socketpair()
         self._channel.settimeout(PATIENCE)
         self._buffer = b""
         self._count = 0
         self._others = []
         arguments = json.dumps({"modules": list(modules), "target": target})
-        self._log = open(self.folder / "server.log", "wb")  # noqa: SIM115
+        self._log = (self.folder / "server.log").open("wb")
         self.process = subprocess.Popen(
             [sys.executable, "-m", "zl_probe.server", str(theirs.fileno()), arguments],
             env=environment(*first_paths, **variables),
@@ -73,10 +75,14 @@ class Side:
     def __exit__(self, *exception):
         self.close()
 
-    def close(self):
-        """Hang up, as the tool does in whatever way it ends; return the server's exit status."""
+    def hang_up(self):
+        """Close the channel, as happens in whatever way the tool ends."""
         self._channel.close()
         self._log.close()
+
+    def close(self):
+        """Hang up and return the server's exit status."""
+        self.hang_up()
         return self.process.wait(PATIENCE)
 
     def log(self):
@@ -173,6 +179,7 @@ class Cases:
         self.suite = self.folder / "suite"
         shutil.copytree(CASES, self.suite, ignore=shutil.ignore_patterns("__pycache__"))
         self._count = 0
+        self._ran = {}
 
     def prepare(self, node, **fields):
         """Write the input.json of a new run and return its path."""
@@ -188,7 +195,7 @@ class Cases:
             "suite": "cases",
             "rootdir": str(self.suite),
             "pytest_args": [],
-            "target": CUDA,
+            "target": self.side.target or CUDA,
             "stages": "ttgir",
             "drop_pass": None,
             "pins": {"mode": "first", "records": []},
@@ -202,7 +209,14 @@ class Cases:
         return path
 
     def run(self, node, **fields):
-        """Run a node in a child of the server."""
+        """What a run of a node left, in a child of the server. Asked for twice, it is run once: runs are only read."""
+        request = json.dumps([node, fields], sort_keys=True)
+        if request not in self._ran:
+            self._ran[request] = self.run_again(node, **fields)
+        return self._ran[request]
+
+    def run_again(self, node, **fields):
+        """Run a node in a new child of the server."""
         path = self.prepare(node, **fields)
         return Ran(path.parent, self.side.ask("run", input=str(path)))
 

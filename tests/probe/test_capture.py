@@ -5,7 +5,7 @@ import json
 from importlib.util import find_spec
 
 import pytest
-from probe_side import CUDA
+from probe_side import CUDA, Cases
 
 pytestmark = pytest.mark.integration
 IDENTITY = ("name", "signature", "constants", "attributes", "num_warps", "num_stages", "num_ctas", "shared")
@@ -140,6 +140,21 @@ def test_an_identity_is_worded_alike_in_every_triton(captured):
     assert json.loads(sixteen["signature"]) == json.loads(seventeen["signature"]) == [*types, ["n", "i32"]]
     assert constants(one) == {"BLOCK": 128, "n": 1}
     assert constants(seventeen) == {"BLOCK": 128}
+
+
+def test_a_kernel_that_can_not_be_loaded_was_not_launched(cases):
+    ran = cases.run("bench_loading.py::test_falls_back", stages="all")
+    ((kernel,),) = ran.rows()
+    assert kernel["num_stages"] == 2
+    assert len(ran.of("compile")) == 2
+
+
+def test_hip_is_captured_to_its_machine_code(hip_side, tmp_path):
+    ran = Cases(hip_side, tmp_path).run("bench_capture.py::test_order", stages="all")
+    (row,) = ran.rows()
+    assert [kernel["name"] for kernel in row] == ["add", "double", "add", "add", "double"]
+    assert list(row[0]["stages"]) == ["ttir", "ttgir", "llir", "amdgcn", "hsaco"]
+    assert (ran.out / row[0]["stages"]["hsaco"]["file"]).read_bytes()[:4] == b"\x7fELF"
 
 
 def test_torch_tensors_are_captured_with_their_alignment(cases):

@@ -48,6 +48,7 @@ def facts(tmp_path_factory):
             elapsed=catch(lambda: torch.cuda.Event().elapsed_time(None)),
             graph=catch(lambda: torch.cuda.CUDAGraph()),
             copied=copied.tolist(),
+            host_pointer=catch(lambda: add[(1,)](base, host.half(), out, 3, BLOCK=128)),
         )
         torch.manual_seed(1234)
         torch.cuda.synchronize()
@@ -123,6 +124,11 @@ def test_values_are_refused_not_guessed(facts, question, operation):
 
 def test_a_refused_write_leaves_the_host_tensor_alone(facts):
     assert facts["copied"] == [0.0, 1.0, 2.0]
+
+
+def test_a_host_tensor_is_no_kernel_argument(facts):
+    """On a card its launch fails; here it must not pass for a launch."""
+    assert facts["host_pointer"].startswith("ValueError: Pointer argument (at 1)")
 
 
 def test_torch_cuda_answers_from_the_same_table(facts):

@@ -1,10 +1,9 @@
 """Finding and leaving out passes."""
 
 import json
-from importlib.util import find_spec
 
 import pytest
-from probe_side import Side, without_torch
+from probe_side import CUDA, HIP
 from zl_probe.passes import Pipeline
 
 
@@ -38,7 +37,7 @@ def test_other_stages_keep_their_passes_and_are_not_listed():
 @pytest.mark.integration
 def test_the_passes_of_cuda_are_listed_in_their_order(side, tmp_path):
     out = tmp_path / "passes.json"
-    assert side.ask("passes", target="cuda:90", out=str(out))["code"] == 0
+    assert side.ask("passes", target=CUDA, out=str(out))["code"] == 0
     passes = json.loads(out.read_text())["passes"]
     assert passes[0] == "convert_to_ttgpuir"
     assert passes.count("remove_layout_conversions") >= 3
@@ -47,18 +46,10 @@ def test_the_passes_of_cuda_are_listed_in_their_order(side, tmp_path):
 
 
 @pytest.mark.integration
-def test_the_passes_of_hip_are_listed(tmp_path):
-    triton = pytest.importorskip("triton", reason="needs triton")
-    if tuple(int(part) for part in triton.__version__.split(".")[:2]) < (3, 6):
-        pytest.skip("hip needs Triton 3.6 or later (older ones want an installed ROCm linker)")
-    if triton.__version__.startswith("3.6.") and find_spec("torch") is None:
-        pytest.skip("Triton 3.6 needs torch for hip")
+def test_the_passes_of_hip_are_listed(hip_side, tmp_path):
     out = tmp_path / "passes.json"
-    hidden = [] if triton.__version__.startswith("3.6.") else [without_torch(tmp_path)]
-    with Side(tmp_path, first_paths=hidden) as side:
-        end = side.ask("passes", target="hip:gfx942", out=str(out))
-    log = out.with_name("passes.json.log")
-    assert end["code"] == 0, log.read_text()
+    end = hip_side.ask("passes", target=HIP, out=str(out))
+    assert end["code"] == 0, out.with_name("passes.json.log").read_text()
     passes = json.loads(out.read_text())["passes"]
     assert "accelerate_matmul" in passes
     assert passes.count("remove_layout_conversions") >= 2
@@ -68,5 +59,5 @@ def test_the_passes_of_hip_are_listed(tmp_path):
 def test_a_server_of_another_target_refuses(side, tmp_path):
     out = tmp_path / "passes.json"
     assert side.ask("passes", target="cuda:80", out=str(out))["code"] == 70
-    assert "cuda:90" in out.with_name("passes.json.log").read_text()
+    assert CUDA in out.with_name("passes.json.log").read_text()
     assert not out.exists()

@@ -16,8 +16,7 @@ NODE = "bench_processes.py::test_"
 def is_gone(pid):
     """Whether a process has ended (a zombie that nobody reaps has)."""
     try:
-        with open(f"/proc/{pid}/stat") as stream:
-            return stream.read().rsplit(")", 1)[1].split()[0] in "ZX"
+        return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] in "ZX"
     except OSError:
         return True
 
@@ -68,7 +67,7 @@ def test_a_signal_is_reported(cases):
 
 def test_a_run_is_killed_with_its_processes_and_others_go_on(cases):
     number, folder, pids = start(cases, "hang")
-    other = cases.run(NODE + "forked_child")
+    other = cases.run_again(NODE + "forked_child")
     assert other.end["code"] == 0
     assert not any(map(is_gone, pids))
     cases.side.send(op="kill", id=number)
@@ -120,7 +119,7 @@ def test_an_unreadable_input_is_a_failure_of_that_run_only(cases, tmp_path):
     for path in (old, tmp_path / "absent.json"):
         assert cases.side.ask("run", input=str(path))["code"] == 70
     assert "wire version 0 is not 1" in cases.side.log()
-    assert cases.run(NODE + "forked_child").end["code"] == 0
+    assert cases.run_again(NODE + "forked_child").end["code"] == 0
 
 
 def test_a_switch_that_is_read_at_import_is_read_right(tmp_path):
@@ -142,11 +141,26 @@ def test_nothing_outlives_a_server_that_is_left(light):
     assert all(map(is_gone, [*pids, *others]))
 
 
+def test_nothing_outlives_a_server_that_is_left_while_it_reports(light):
+    _, _, pids = start(light, "hang")
+    _, _, others = start(light, "daemon_and_hang")
+    server = light.side.process
+    server.send_signal(signal.SIGSTOP)
+    try:
+        os.kill(pids[0], signal.SIGKILL)
+        light.side.hang_up()
+    finally:
+        server.send_signal(signal.SIGCONT)
+    assert server.wait(PATIENCE) == 0
+    assert all(map(is_gone, [*pids, *others]))
+
+
 def test_a_run_dies_with_a_killed_server(light):
     _, _, pids = start(light, "hang")
     light.side.process.kill()
     light.side.process.wait(PATIENCE)
     wait_until(lambda: is_gone(pids[0]))
+    os.kill(pids[2], signal.SIGKILL)  # the run's own child: nobody is left to end it
 
 
 @pytest.mark.parametrize(

@@ -155,7 +155,7 @@ def _compare(
         machine_code=_machine_code(before, after, rules, differing, unstable),
         converts_before=old.converts,
         converts_after=new.converts,
-        unstable=counted != differing,
+        unstable=bool(unstable),
         specialised_otherwise=tuple(
             entry.name
             for entry in fields(KernelIdentity)

@@ -45,7 +45,7 @@ for command in (screen, show, irdiff, ops, doctor):
 def main() -> None:
     """Entry point of the console command."""
     try:
-        sys.exit(cli.main(standalone_mode=False) or ExitCode.OK)
+        sys.exit(cli.main(prog_name="zl-bench", standalone_mode=False) or ExitCode.OK)
     except click.ClickException as error:
         error.show()
         sys.exit(ExitCode.USAGE)
@@ -59,5 +59,5 @@ def main() -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # what is still buffered goes nowhere
         sys.exit(ExitCode.INTERRUPTED)
     except OSError as error:
-        click.echo(f"zl-bench: {error}. Everything finished is kept; go on with --resume when this is mended.", err=True)
+        click.echo(f"zl-bench: {error}. Mend this and run the command again; a screen goes on with --resume.", err=True)
         sys.exit(ExitCode.ENVIRONMENT)

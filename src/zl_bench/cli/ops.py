@@ -2,22 +2,45 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from pathlib import Path
+
 import click
 
-from zl_bench.suites import pytest_suite
+from zl_bench.cli.options import choose_suite, configuration
+from zl_bench.suites.base import Suite
 
 
 @click.command()
 @click.option(
-    "--suite", "suite_name", default="builtin", show_default=True, help="builtin, or a folder of pytest benchmarks."
+    "--suite",
+    "suite_name",
+    default="builtin",
+    show_default=True,
+    help="builtin, flaggems, or a folder of pytest benchmarks.",
+)
+@click.option(
+    "--checkout",
+    type=click.Path(path_type=Path),
+    help="The FlagGems checkout; ZL_FLAGGEMS or zl-bench.toml unless given.",
 )
 @click.option("--names", is_flag=True, help="Only the operators' names, one a line.")
-def ops(suite_name: str, names: bool) -> None:
-    """List operators, their nodes and the dtypes that can be read from their source, tab-separated."""
-    suite = pytest_suite.load(suite_name)
-    if names:
-        click.echo("\n".join(suite.operators))
+def ops(suite_name: str, checkout: Path | None, names: bool) -> None:
+    """List operators, their nodes and the dtypes that can be read from their source, tab-separated.
+
+    Of FlagGems: node, marks, the operator names that it prints, dtypes; a `-` where nothing can be read without running it.
+    """
+    suite = choose_suite(suite_name, checkout, configuration())
+    for line in suite.operators if names else _table(suite):
+        click.echo(line)
+
+
+def _table(suite: Suite) -> Iterator[str]:
+    if any(node.marks for node in suite.nodes):
+        yield "node\tmarks\tnames\tdtypes"
+        for node in suite.nodes:
+            yield "\t".join((node.node, *(" ".join(words) or "-" for words in (node.marks, node.names, node.dtypes))))
         return
-    click.echo("operator\tnode\tdtypes")
+    yield "operator\tnode\tdtypes"
     for node in suite.nodes:
-        click.echo(f"{node.operator}\t{node.node}\t{' '.join(node.dtypes) or '-'}")
+        yield f"{node.operator}\t{node.node}\t{' '.join(node.dtypes) or '-'}"

@@ -1,14 +1,36 @@
-"""Options that several commands share, and how they become a backend and a switch."""
+"""Options that several commands share, and how they become a backend, a switch and a suite."""
 
 from __future__ import annotations
 
+import os
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 from zl_bench.backends.base import DeviceBackend
 from zl_bench.backends.vendors import backend_for_target, backend_named
+from zl_bench.config import Axis, Config, find_config, load_config
 from zl_bench.errors import EnvironmentUnfit, UsageError
+from zl_bench.inside.zl_probe.offline import targets
+from zl_bench.inside.zl_probe.offline.errors import TargetError
 from zl_bench.running.switch import Switch, is_interpreter, parse_switch
+from zl_bench.suites import flaggems
+from zl_bench.suites.base import Suite, read_operator_file
+from zl_bench.suites.named import load_suite
+
+
+def configuration() -> Config:
+    """What the zl-bench.toml of the working directory or of a folder above it says."""
+    return load_config(find_config(Path.cwd()))
+
+
+def choose_suite(name: str, checkout: Path | None, config: Config) -> Suite:
+    """The suite of that name; FlagGems from the checkout that the flag, the environment or the configuration names."""
+    if name == flaggems.NAME:
+        return load_suite(name, config.checkout(checkout, os.environ))
+    if checkout is not None:
+        raise UsageError(f"--checkout is for --suite {flaggems.NAME}; the suite asked for is {name}.")
+    return load_suite(name, None)
 
 
 def choose_backend(vendor: str | None, target: str | None) -> DeviceBackend:
@@ -21,6 +43,33 @@ def choose_backend(vendor: str | None, target: str | None) -> DeviceBackend:
             "--target cuda:90 (also cuda:80, cuda:100, hip:gfx942)."
         )
     return backend_for_target(target)
+
+
+def choose_target(text: str) -> None:
+    """Refuse a target whose spelling no Triton could read. Raises UsageError with what could be meant."""
+    kind, _, arch = text.partition(":")
+    if kind in targets.KNOWN_KINDS:
+        try:
+            targets.parse_target(text)
+        except TargetError as error:
+            raise UsageError(f"--target {text}: {error}.") from error
+    elif kind and not arch:
+        raise UsageError(f"--target {text}: write what kind of device and which, as in cuda:90 or hip:gfx942.")
+
+
+def choose_axis(switch: str | None, name: str | None, config: Config) -> Axis:
+    """The axis of that name, or the switch itself, which has none. Raises UsageError unless exactly one is given."""
+    if (switch is None) == (name is None):
+        raise UsageError("Name the switch under test: either --switch SWITCH or --axis NAME.")
+    return config.axis(name) if name is not None else Axis("", switch or "")
+
+
+def choose_operators(named: Sequence[str], file: Path | None, *, whole_suite: bool) -> tuple[str, ...]:
+    """The operator entries of the command line and of --ops; none for the whole suite."""
+    listed = read_operator_file(file) if file is not None else ()
+    if whole_suite and (named or file is not None):
+        raise UsageError("--all is the whole suite: name no operators and no --ops file beside it.")
+    return (*named, *listed)
 
 
 def choose_switch(text: str, backend: DeviceBackend, segment: str | None) -> Switch:

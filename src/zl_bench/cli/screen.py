@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import math
 import os
 import signal
 from collections.abc import Iterator
@@ -14,7 +15,16 @@ from typing import cast
 import click
 from rich.console import Console
 
-from zl_bench.cli.options import choose_backend, choose_interpreter, choose_switch
+from zl_bench.cli.options import (
+    choose_axis,
+    choose_backend,
+    choose_interpreter,
+    choose_operators,
+    choose_suite,
+    choose_switch,
+    choose_target,
+    configuration,
+)
 from zl_bench.errors import EnvironmentUnfit, ExitCode, UsageError
 from zl_bench.inside.zl_probe import processes
 from zl_bench.model import Verdict
@@ -25,18 +35,26 @@ from zl_bench.running.environment import parse_assignments
 from zl_bench.running.planner import PinMode
 from zl_bench.store.layout import TABLE_FILE, hold_root, new_default_root
 from zl_bench.store.pins import require_runs
+from zl_bench.store.request import read_request
 from zl_bench.store.screen import table_order
-from zl_bench.suites import pytest_suite
-from zl_bench.suites.base import select
+from zl_bench.suites.base import select, selection_notes
 from zl_bench.workflow.screen import ScreenPlan, ScreenResult, exit_code
 from zl_bench.workflow.screen import screen as run_screen
 
 
 @click.command()
-@click.option("--switch", "switch_text", required=True, help="NAME, NAME=BEFORE..AFTER, pass:NAME[@N] or build:PY..PY.")
+@click.option("--switch", "switch_text", help="NAME, NAME=BEFORE..AFTER, pass:NAME[@N] or build:PY..PY.")
+@click.option("--axis", "axis_name", help="A switch by its name in zl-bench.toml; rlc ships with the tool.")
 @click.option("--target", help="Compile for this target, with no card: cuda:90, cuda:80, hip:gfx942 …")
 @click.option(
-    "--suite", "suite_name", default="builtin", show_default=True, help="builtin, or a folder of pytest benchmarks."
+    "--suite",
+    "suite_name",
+    default="builtin",
+    show_default=True,
+    help="builtin, flaggems, or a folder of pytest benchmarks.",
+)
+@click.option(
+    "--checkout", type=click.Path(path_type=Path), help="FlagGems' checkout; also ZL_FLAGGEMS or zl-bench.toml."
 )
 @click.option("--env", multiple=True, metavar="K=V", help="Set on both sides. Repeatable.")
 @click.option("--env-before", multiple=True, metavar="K=V", help="Set on the before side only. Repeatable.")
@@ -59,6 +77,13 @@ from zl_bench.workflow.screen import screen as run_screen
     show_default=True,
     help="Of an autotuner without a card: the first configuration that compiles, or every one.",
 )
+@click.option(
+    "--dtypes",
+    type=click.Choice(["own", "first"]),
+    default="own",
+    show_default=True,
+    help="Of operators asked for without a dtype (flaggems): all their own dtypes, or only the first.",
+)
 @click.option("--pins", type=click.Path(path_type=Path), help="Replay the autotuner choices recorded in this root.")
 @click.option(
     "--self-check", is_flag=True, help="Compile before twice; kernels that differ from themselves are unstable."
@@ -73,11 +98,17 @@ from zl_bench.workflow.screen import screen as run_screen
 @click.option("--python", help="Python of the measured processes; the one that runs zl-bench unless given.")
 @click.option("--vendor", help="Vendor whose segment {VENDOR} in the switch stands for; by the target unless given.")
 @click.option("--vendor-segment", help="The segment itself, for a vendor that is not known.")
+@click.option(
+    "--ops", "operator_file", type=click.Path(path_type=Path), help="Read operators from this file, one a line."
+)
+@click.option("--all", "whole_suite", is_flag=True, help="The whole suite, as without any operator.")
 @click.argument("operators", nargs=-1, metavar="[OPERATOR[:DTYPE]]...")
 def screen(
-    switch_text: str,
+    switch_text: str | None,
+    axis_name: str | None,
     target: str | None,
     suite_name: str,
+    checkout: Path | None,
     env: tuple[str, ...],
     env_before: tuple[str, ...],
     env_after: tuple[str, ...],
@@ -87,6 +118,7 @@ def screen(
     timeout: float,
     stages: str,
     configs: str,
+    dtypes: str,
     pins: Path | None,
     self_check: bool,
     force: bool,
@@ -94,6 +126,8 @@ def screen(
     python: str | None,
     vendor: str | None,
     vendor_segment: str | None,
+    operator_file: Path | None,
+    whole_suite: bool,
     operators: tuple[str, ...],
 ) -> None:
     """Compile each operator with the switch off and on and say whether the generated code changed.
@@ -106,17 +140,32 @@ def screen(
             "No card is used by this version, and no target is named. To screen without a card, name what to compile "
             "for: --target cuda:90 (also cuda:80, cuda:100, hip:gfx942)."
         )
-    backend = choose_backend(vendor, target)
-    switch = choose_switch(switch_text, backend, vendor_segment)
-    suite = pytest_suite.load(suite_name)
-    entries = select(suite, operators)
-    if resume and root is None:
-        raise UsageError("--resume goes on in a root: name it with --root.")
-    interpreter = choose_interpreter(python)
+    choose_target(target)
+    if math.isnan(timeout):
+        raise UsageError("--timeout nan is no number of seconds.")
+    config = configuration()
+    axis = choose_axis(switch_text, axis_name, config)
+    backend = choose_backend(vendor or config.vendor, target)
+    switch = choose_switch(axis.switch, backend, vendor_segment)
+    suite = choose_suite(suite_name, checkout, config)
+    if dtypes == "first" and suite.dtype_option is None:
+        raise UsageError("--dtypes first is for suites that choose dtypes by an option, such as flaggems.")
+    wanted = choose_operators(operators, operator_file, whole_suite=whole_suite)
+    entries = select(suite, wanted)
+    if resume and (root is None or read_request(root) is None):
+        raise UsageError(
+            "--resume goes on in a root: name it with --root."
+            if root is None
+            else f"--resume: {root} is no root of a screen; there is nothing to go on with. Leave out --resume to start."
+        )
+    interpreter = choose_interpreter(python or config.python)
     assignments = [parse_assignments(pairs) for pairs in (env, env_before, env_after)]
+    if any(switch.kind == "variable" and switch.name in pairs for pairs in assignments):
+        raise UsageError(f"{switch.name} is the switch under test; write its values there, as in {switch.name}=x..y.")
     if pins is not None:
         require_runs(pins)
-    root = _root(root, switch.axis)  # the last check of all: a mistake on the command line leaves no folder
+    # The last check of all: a mistake on the command line leaves no folder.
+    root = _root(root, axis.name or switch.axis)
     plan = ScreenPlan(
         root=root,
         switch=switch,
@@ -135,9 +184,13 @@ def screen(
         self_check=self_check,
         jobs=jobs or len(os.sched_getaffinity(0)),
         timeout=timeout,
+        first_dtype=dtypes == "first",
         resume=resume,
         force=force,
     )
+    for note in (axis.described, *(selection_notes(entries) if wanted else ())):
+        if note:
+            click.echo(note, err=True)
     console = _PatientConsole(highlight=False)
     with hold_root(root), _no_stray_processes():
         result = _run(plan, console)

@@ -59,8 +59,11 @@ def side_environment(
     switch_variables: Mapping[str, str | None],
     given: Mapping[str, str],
     hidden_cards: Iterable[str] = (),
+    import_paths: Iterable[Path] = (),
 ) -> dict[str, str]:
     """The environment in which a side's interpreter starts. `hidden_cards` are mask variables to set to nothing.
+
+    `import_paths` go before everything that is installed or inherited, behind the probe's own.
 
     Order of strength: the switch, what the user gave, what the tool needs, what was inherited.
     """
@@ -73,8 +76,9 @@ def side_environment(
             environment.pop(name, None)
         else:
             environment[name] = value
-    path = environment.get("PYTHONPATH")
-    environment["PYTHONPATH"] = f"{PROBE_PATH}:{path}" if path else str(PROBE_PATH)
+    inherited_path = environment.get("PYTHONPATH")
+    folders = [str(PROBE_PATH), *map(str, import_paths), *([inherited_path] if inherited_path else [])]
+    environment["PYTHONPATH"] = ":".join(folders)
     return environment
 
 

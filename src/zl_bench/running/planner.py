@@ -37,6 +37,10 @@ class RunPlan:
     dropped_pass: Mapping[str, object] | None
     pin_mode: PinMode
     pins: Sequence[Pin] = ()
+    compat_plugins: tuple[str, ...] = ()
+    """Of the backend; the probe loads them before any other plugin (R10)."""
+    dtype_by: Literal["parameter", "option"] = "parameter"
+    """How the suite is told the dtype: by choosing among the values of a parameter, or by an argument of its own."""
 
 
 def prepare(plan: RunPlan, environment: Mapping[str, str]) -> Path:
@@ -60,6 +64,10 @@ def prepare(plan: RunPlan, environment: Mapping[str, str]) -> Path:
         "caches": {name: str(plan.directory / folder) for name, folder in CACHES.items()},
         "out": str(plan.directory),
     }
+    if plan.compat_plugins:
+        given["compat_plugins"] = list(plan.compat_plugins)
+    if plan.dtype_by != "parameter":
+        given["dtype_by"] = plan.dtype_by
     written_down = {"side": plan.side, "environment": recordable({**environment, **given["caches"]})}
     try:
         if plan.directory.exists():

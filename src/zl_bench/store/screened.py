@@ -26,12 +26,6 @@ class LoadedOperator:
     """By node, the before side's repetition of a self-check, where there is one."""
 
 
-def split_entry(entry: str) -> tuple[str, str | None]:
-    """`fft:complex64` is the operator `fft` with dtype `complex64`; without a colon there is no dtype."""
-    operator, colon, dtype = entry.rpartition(":")
-    return (operator, dtype) if colon else (entry, None)
-
-
 def join_entry(operator: str, dtype: str | None) -> str:
     """The inverse of `split_entry`."""
     return operator if dtype is None else f"{operator}:{dtype}"

@@ -8,6 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from zl_bench.errors import UsageError
+from zl_bench.model import split_entry
+
+LISTED = 8
+"""Nodes that a note spells out."""
 
 
 @dataclass(frozen=True)
@@ -17,6 +21,16 @@ class TestNode:
     node: str
     operator: str
     dtypes: tuple[str, ...] = ()
+    marks: tuple[str, ...] = ()
+    """Its operator marks, the one that names it first."""
+    names: tuple[str, ...] = ()
+    """The operator names that its rows carry, where they can be read."""
+    parametrised: bool = False
+
+    @property
+    def file(self) -> str:
+        """The path of its file below the suite's root."""
+        return self.node.partition("::")[0]
 
 
 @dataclass(frozen=True)
@@ -28,11 +42,23 @@ class Suite:
     nodes: tuple[TestNode, ...]
     pytest_args: tuple[str, ...] = ()
     modules: tuple[str, ...] = ()
+    import_paths: tuple[Path, ...] = ()
+    """Folders that the measured interpreters find `modules` in, before everything that is installed."""
+    dtype_option: str | None = None
+    """The pytest option that selects a dtype; None where the dtype is a parameter of the tests."""
+    paths_select: bool = False
+    """An operator may also be asked for by a file or a node id."""
 
     @property
     def operators(self) -> tuple[str, ...]:
         """Operator names in the order of the files, each once."""
         return tuple(dict.fromkeys(node.operator for node in self.nodes))
+
+    def arguments(self, dtype: str | None) -> tuple[str, ...]:
+        """pytest's arguments for a run. No dtype asked, none passed (R7)."""
+        if dtype is None or self.dtype_option is None:
+            return self.pytest_args
+        return (*self.pytest_args, self.dtype_option, dtype)
 
 
 @dataclass(frozen=True)
@@ -52,17 +78,75 @@ class Entry:
 def select(suite: Suite, wanted: Sequence[str]) -> tuple[Entry, ...]:
     """The entries for `OPERATOR[:DTYPE]` texts, each once; every operator when there are none.
 
+    OPERATOR is an operator's name, a mark or a printed name and, where the suite's paths select, a file or a node id
+    (with `[param]` to run one case of a parametrised test). All nodes that match make one entry.
     Raises UsageError for an operator that the suite does not have, with the nearest names.
     """
+    if not wanted:
+        return tuple(
+            Entry(operator, None, tuple(node.node for node in suite.nodes if node.operator == operator))
+            for operator in suite.operators
+        )
     entries = []
-    for text in wanted or suite.operators:
-        operator, colon, dtype = text.partition(":")
-        nodes = tuple(node.node for node in suite.nodes if node.operator == operator)
+    for text in wanted:
+        operator, dtype = split_entry(text)
+        nodes = _matching(suite, operator)
         if not nodes:
-            near = difflib.get_close_matches(operator, suite.operators, n=3, cutoff=0.5)
-            hint = f" Did you mean {' or '.join(near)}?" if near else ""
-            raise UsageError(f"Suite {suite.name} has no operator {operator!r}.{hint} `zl-bench ops` lists them all.")
-        if colon and not dtype:
+            raise UsageError(
+                f"Suite {suite.name} has no operator {operator!r}.{_nearest(suite, operator)} "
+                "`zl-bench ops` lists them all."
+            )
+        if dtype == "":
             raise UsageError(f"{text!r} names no dtype behind the colon.")
-        entries.append(Entry(operator, dtype or None, nodes))
+        entries.append(Entry(operator, dtype, nodes))
     return tuple(dict.fromkeys(entries))
+
+
+def selection_notes(entries: Sequence[Entry]) -> tuple[str, ...]:
+    """One sentence for each entry that matched several nodes, all of which run."""
+    return tuple(
+        f"{entry.text} matches {len(entry.nodes)} tests, which all run: {', '.join(entry.nodes[:LISTED])}"
+        + (f" and {len(entry.nodes) - LISTED} more" if len(entry.nodes) > LISTED else "")
+        for entry in entries
+        if len(entry.nodes) > 1
+    )
+
+
+def read_operator_file(file: Path) -> tuple[str, ...]:
+    """The entries of an operator file: one a line, `#` begins a comment. Raises UsageError without any."""
+    try:
+        lines = file.read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"--ops {file} can not be read: {getattr(error, 'strerror', None) or error}.") from error
+    entries = tuple(filter(None, (line.partition("#")[0].strip() for line in lines)))
+    if not entries:
+        raise UsageError(f"--ops {file} names no operator: write one a line; `#` begins a comment.")
+    for entry in entries:
+        if len(entry.split()) > 1 and "[" not in entry:
+            raise UsageError(f"--ops {file}: {entry!r} is more than one word; write one operator a line.")
+    return entries
+
+
+def _matching(suite: Suite, operator: str) -> tuple[str, ...]:
+    named = tuple(node.node for node in suite.nodes if operator in (node.operator, *node.marks, *node.names))
+    if named or not suite.paths_select:
+        return named
+    path, bracket, parameters = operator.partition("[")
+    return tuple(
+        node.node + bracket + parameters
+        for node in suite.nodes
+        if _is_path_of(path, node.node) or (not bracket and _is_path_of(path, node.file))
+    )
+
+
+def _is_path_of(text: str, path: str) -> bool:
+    """Whether the text is that path or, without the leading folders, its end."""
+    return text == path or (text != "" and path.endswith("/" + text))
+
+
+def _nearest(suite: Suite, operator: str) -> str:
+    known = list(suite.operators) + [name for node in suite.nodes for name in (*node.marks, *node.names)]
+    if suite.paths_select and ".py" in operator:
+        known = [part for node in suite.nodes for part in (node.file, node.node)]
+    near = difflib.get_close_matches(operator, dict.fromkeys(known), n=3, cutoff=0.5)
+    return f" Did you mean {' or '.join(near)}?" if near else ""

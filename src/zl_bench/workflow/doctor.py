@@ -13,6 +13,7 @@ from typing import Any
 
 from zl_bench import __version__
 from zl_bench.backends.base import DeviceBackend
+from zl_bench.backends.vendors import hidden_cards
 from zl_bench.errors import EnvironmentUnfit
 from zl_bench.model import Side
 from zl_bench.running.environment import side_environment
@@ -65,7 +66,7 @@ async def diagnose(
 def _plans(
     interpreter: Path, target: str, backend: DeviceBackend, switch: Switch | None, scratch: Path
 ) -> dict[Side, SidePlan]:
-    environment = side_environment(os.environ, {}, {}, backend.mask_variables)
+    environment = side_environment(os.environ, {}, {}, hidden_cards(backend, target))
     sides: tuple[Side, ...] = ("before", "after") if switch is not None and switch.kind == "build" else ("before",)
     return {
         side: SidePlan(

@@ -8,6 +8,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from zl_bench.backends.base import DeviceBackend
+from zl_bench.inside.zl_probe.wire import FIRST_DTYPE
 from zl_bench.model import JudgedOperator, Pin, Run, Side
 from zl_bench.running.planner import PinMode, RunPlan, prepare
 from zl_bench.running.servers import SideServers
@@ -31,6 +33,10 @@ class PairSettings:
     criterion: str
     timeout: float
     self_check: bool
+    first_dtype: bool = False
+    """Only the first of each operator's own dtypes, where none is asked for."""
+    backend: DeviceBackend | None = None
+    """Whose compat plugins and option names every run gets."""
 
 
 async def screen_operator(
@@ -68,20 +74,23 @@ async def _run(
     directory = run_directory(
         settings.root, entry.operator, entry.dtype, folder, node, several=len(entry.nodes) > 1
     ).absolute()
+    backend, arguments = settings.backend, settings.suite.arguments(entry.dtype)
     plan = RunPlan(
         operator=entry.operator,
-        dtype=entry.dtype,
+        dtype=FIRST_DTYPE if entry.dtype is None and settings.first_dtype else entry.dtype,
         node=node,
         side=side,
         directory=directory,
         suite=settings.suite.name,
         rootdir=settings.suite.root,
-        pytest_args=settings.suite.pytest_args,
+        pytest_args=backend.named_options(arguments) if backend else arguments,
         target=settings.target,
         stages=settings.stages,
         dropped_pass=settings.switch.dropped_pass(side),
         pin_mode=settings.configs if pins is None else "replay",
         pins=pins or (),
+        compat_plugins=backend.compat_plugins if backend else (),
+        dtype_by="parameter" if settings.suite.dtype_option is None else "option",
     )
     input_file = prepare(plan, servers.plans[side].environment)
     outcome = await servers.run(side, input_file, settings.timeout)

@@ -14,6 +14,7 @@ from pathlib import Path
 from zl_bench import __version__
 from zl_bench.analysis.axis import AxisState, axis_state
 from zl_bench.backends.base import DeviceBackend
+from zl_bench.backends.vendors import hidden_cards, variables_of_other_vendors
 from zl_bench.errors import DeadAxis, ExitCode, UsageError, ZlBenchError
 from zl_bench.model import SIDES, OperatorVerdict, Pin, Side, Status, Verdict
 from zl_bench.reports.progress import ProgressReporter
@@ -51,6 +52,7 @@ class ScreenPlan:
     self_check: bool
     jobs: int
     timeout: float
+    first_dtype: bool = False
     resume: bool
     force: bool
 
@@ -115,15 +117,19 @@ def exit_code(verdicts: Sequence[OperatorVerdict], fail_on: Sequence[Verdict]) -
 def side_plans(plan: ScreenPlan) -> dict[Side, SidePlan]:
     """How the processes of each side start: the same environment but for the switch and --env-before, --env-after."""
     own = {"before": plan.env_before, "after": plan.env_after}
+    inherited = {
+        name: value for name, value in plan.inherited.items() if name not in variables_of_other_vendors(plan.backend)
+    }
     return {
         side: SidePlan(
             side=side,
             interpreter=plan.switch.interpreter(side) or plan.interpreter,
             environment=side_environment(
-                plan.inherited,
+                {**inherited, **plan.backend.environment},
                 plan.switch.variables(side),
                 {**plan.env, **own[side]},
-                plan.backend.mask_variables,
+                hidden_cards(plan.backend, plan.target),
+                plan.suite.import_paths,
             ),
             log=plan.root / f"side_{side}.log",
             target=plan.target,
@@ -165,7 +171,7 @@ def _settle_request(plan: ScreenPlan, builds: Mapping[str, str]) -> None:
         pins=str(plan.pins.absolute()) if plan.pins else None,
         self_check=plan.self_check,
         criterion=plan.backend.criterion_stage,
-        extra={**builds, "suite folder": str(plan.suite.root)},
+        extra={**builds, "suite folder": str(plan.suite.root), "dtypes": "first" if plan.first_dtype else "own"},
     )
     recorded = read_request(plan.root)
     if recorded is not None and plan.resume:
@@ -183,8 +189,10 @@ def _settings(plan: ScreenPlan) -> PairSettings:
         stages=plan.stages,
         configs=plan.configs,
         criterion=plan.backend.criterion_stage,
+        first_dtype=plan.first_dtype,
         timeout=plan.timeout,
         self_check=plan.self_check,
+        backend=plan.backend,
     )
 
 

@@ -13,9 +13,9 @@ from zl_bench.analysis.reasons import counted, describe_broken, describe_row
 from zl_bench.errors import UsageError, ZlBenchError
 from zl_bench.ir.diff import unified_diff
 from zl_bench.ir.stages import order_stages
-from zl_bench.model import JudgedOperator, Kernel, Launch, NodeVerdict, PairedRow, Run
+from zl_bench.model import JudgedOperator, Kernel, Launch, NodeVerdict, PairedRow, Run, split_entry
 from zl_bench.store.request import read_request
-from zl_bench.store.screened import LoadedOperator, load_operator, split_entry
+from zl_bench.store.screened import LoadedOperator, load_operator
 from zl_bench.workflow.judge import DEFAULT_CRITERION, judge_operator, read_stage
 
 Match = tuple[Launch, Kernel | None, Kernel | None]

@@ -9,6 +9,7 @@ kernel that a guess does not fit is left out. The answers about a card that `imp
 from __future__ import annotations
 
 import argparse
+import os
 import re
 import sys
 import types
@@ -103,6 +104,7 @@ def main() -> None:
     arguments = parser.parse_args()
     arguments.folder.mkdir(parents=True, exist_ok=True)
     pretend_a_card()
+    os.environ["GEMS_VENDOR"] = "nvidia"  # or it looks for a card's tools to find out
     import flag_gems  # noqa: F401
 
     for name, function in list(kernels())[:: arguments.every]:

@@ -1,5 +1,7 @@
 """Autotuned kernels of every make."""
 
+from functools import partial
+
 import triton
 import triton.language as tl
 from kernels import dot, note
@@ -32,7 +34,7 @@ def test_plain():
 
 def test_keys():
     for n, dtype in ((1000, "fp32"), (2000, "fp32"), (1000, "fp16"), (1000, "fp32")):
-        do_bench(lambda: launch(tuned, n, dtype))
+        do_bench(partial(launch, tuned, n, dtype))
 
 
 def test_single_configuration():

@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 from kernels import launch_add, note
 from triton.testing import do_bench
@@ -71,6 +72,6 @@ def test_noise():
 
 def test_environment():
     note("environment", dict(os.environ))
-    note("folder", os.getcwd())
+    note("folder", str(Path.cwd()))
     note("input", sys.stdin.read() if sys.stdin else "")
     do_bench(launch_add)

@@ -1,10 +1,11 @@
 """Runs one case in this process: installs the probe's parts, hands the node to pytest, and says how it ended."""
 
+import importlib
 import json
 import os
 from typing import Any
 
-from . import diagnostics, versions, wire
+from . import diagnostics, flaggems, versions, wire
 from .capture import Capture
 from .compiling import Compiling
 from .passes import Pipeline
@@ -55,16 +56,33 @@ def install(given: dict[str, Any], recorder: Recorder) -> Rows:
     return rows
 
 
+def compat_plugins(given: dict[str, Any], recorder: Recorder) -> list[Any]:
+    """The compat plugins that the input names, in its order; they come before every other plugin."""
+    return [importlib.import_module(name).compat_plugin(recorder) for name in given.get("compat_plugins") or ()]
+
+
+def _probe_plugin(given: dict[str, Any], recorder: Recorder, rows: Rows) -> ProbePlugin:
+    dtype, by_option = given["dtype"], given.get("dtype_by") == "option"
+    if given["suite"] != flaggems.SUITE:
+        return ProbePlugin(recorder, rows, dtype, dtype_by_option=by_option)
+    watch = flaggems.BenchmarkWatch(recorder, rows, dtype)
+    only = os.path.join(given["rootdir"], given["node"].split("::", 1)[0])
+    chosen = None if dtype == wire.FIRST_DTYPE else dtype
+    return ProbePlugin(recorder, rows, chosen, dtype_by_option=by_option, start=watch.start, only=only)
+
+
 def run(given: dict[str, Any]) -> int:
     """Run the case and return pytest's exit status. The caller has set the environment and the standard streams."""
     import pytest
 
     recorder = Recorder(given["out"])
     recorder.event("begin", wire=wire.WIRE_VERSION, pid=os.getpid(), target=given["target"], **versions.versions())
+    flaggems.rebind_caches()
     rows = install(given, recorder)
     arguments = [*PYTEST_ARGUMENTS, "--rootdir", given["rootdir"], *given["pytest_args"], given["node"]]
     position = diagnostics.log_position()
-    status = int(pytest.main(arguments, plugins=[ProbePlugin(recorder, rows, given["dtype"])]))
+    probe = _probe_plugin(given, recorder, rows)
+    status = int(pytest.main(arguments, plugins=[*compat_plugins(given, recorder), probe]))
     usage_error = status == int(pytest.ExitCode.USAGE_ERROR)
     message = diagnostics.printed_since(position).strip() if usage_error else ""
     recorder.event("end", exit=status, message=message)

@@ -7,6 +7,8 @@ Modes (input.json, `pins.mode`):
     replay  force the recorded choice; a choice without a record falls back to `first` and is reported missing
 """
 
+import functools
+import re
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -14,6 +16,9 @@ from . import kernels
 from .capture import Capture
 from .compiling import compile_failure
 from .recorder import Recorder
+
+PROCESS_ID = re.compile(r"pid_?\d+")
+"""Generated modules may have it in their names."""
 
 Key = tuple[str, str]
 """(tuner, key): which autotuner, and for which of its tuning keys."""
@@ -29,17 +34,24 @@ def configuration_text(config: Any) -> str:
 def tuner_name(tuner: Any) -> str:
     """Module and name of the tuned kernel."""
     function = getattr(tuner, "base_fn", tuner.fn)
-    return "{}.{}".format(getattr(function, "__module__", ""), getattr(function, "__qualname__", "kernel"))
+    name = "{}.{}".format(getattr(function, "__module__", ""), getattr(function, "__qualname__", "kernel"))
+    return PROCESS_ID.sub("pid", name)
 
 
 def tuning_key(tuner: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
-    """What the tuner chooses by: the values of its key arguments and the dtypes of all, as Triton's Autotuner does."""
+    """What the tuner chooses by: the values of its key arguments and the dtypes of all, as Triton's Autotuner does.
+
+    FlagGems' tuners round the values by a strategy each, and share a choice among what rounds to the same.
+    """
     given = {**dict(zip(tuner.arg_names, args, strict=False)), **kwargs}
     given = {name: value for name, value in given.items() if name in tuner.arg_names}
     names = getattr(tuner, "keys", None)
     if names is None:  # Triton 3.1 and older keep positions
         names = [tuner.arg_names[index] for index in tuner.key_idx]
     values = [[name, given[name]] for name in names if name in given]
+    strategies = getattr(tuner, "strategy", None) or []
+    if len(strategies) == len(names) == len(values):
+        values = [[name, round_by(value)] for (name, value), round_by in zip(values, strategies, strict=True)]
     dtypes = [str(value.dtype) for value in given.values() if hasattr(value, "dtype")]
     return kernels.canonical([values, dtypes])
 
@@ -67,21 +79,37 @@ class Pins:
         self._settled: dict[Key, list[Any]] = {}
         self._names: dict[int, tuple[Any, str]] = {}  # by id(tuner); keeps the tuner, so that an id is never reused
         self._candidate_lists: dict[str, list[list[str]]] = {}
+        self._tuning: set[int] = set()
         self.tuning_depth = 0
         """Above 0 while an autotuner times its candidates: a do_bench call then is no row."""
 
     def install(self) -> None:
-        """Replace `Autotuner.run`."""
+        """Replace `run` of Autotuner and of every subclass that has its own, such as FlagGems' tuners, now and later."""
         from triton.runtime.autotuner import Autotuner
 
-        original = Autotuner.run
+        def watch(tuner_class: Any) -> None:
+            if "run" in vars(tuner_class):
+                tuner_class.run = self._pinned(tuner_class.run)
+            for subclass in tuner_class.__subclasses__():
+                watch(subclass)
 
+        def watch_new(tuner_class: Any, **options: Any) -> None:
+            super(Autotuner, tuner_class).__init_subclass__(**options)
+            if "run" in vars(tuner_class):
+                tuner_class.run = self._pinned(tuner_class.run)
+
+        watch(Autotuner)
+        Autotuner.__init_subclass__ = classmethod(watch_new)
+
+    def _pinned(self, original: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(original)
         def run(tuner: Any, *args: Any, **kwargs: Any) -> Any:
-            if len(tuner.configs) < 2:
+            # While it is tuning, or forced to one configuration, it may call the `run` that it overrides.
+            if len(tuner.configs) < 2 or id(tuner) in self._tuning:
                 return original(tuner, *args, **kwargs)
             return self._run(original, tuner, args, kwargs)
 
-        Autotuner.run = run
+        return run
 
     def _run(self, original: Callable[..., Any], tuner: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         key = (self._name(tuner), tuning_key(tuner, args, kwargs))
@@ -125,10 +153,12 @@ class Pins:
 
     def _tune(self, original: Callable[..., Any], tuner: Any, key: Key, args: Any, kwargs: Any) -> Any:
         self.tuning_depth += 1
+        self._tuning.add(id(tuner))
         try:
             result = original(tuner, *args, **kwargs)
         finally:
             self.tuning_depth -= 1
+            self._tuning.discard(id(tuner))
         self._settle(tuner, key, [tuner.best_config], "tuned")
         return result
 
@@ -187,7 +217,7 @@ class Pins:
                 tuner=key[0],
                 key=key[1],
                 configuration=text,
-                position=texts.index(text),
+                position=texts.index(text) if text in texts else -1,
                 candidates=len(texts),
                 how=how,
             )

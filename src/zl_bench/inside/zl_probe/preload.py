@@ -22,11 +22,14 @@ def preload(modules: list[str], target: str | None) -> None:
             importlib.import_module(name)
         except ImportError:
             continue
-    for name in ALWAYS + _pytest_plugins() + modules:
+    for name in ALWAYS + _pytest_plugins():
         importlib.import_module(name)
     if target:
         offline.install(target)  # starts nothing; torch's fake mode alone imports for two seconds
+    for name in modules:  # a library may ask for the device's properties while it is imported
+        importlib.import_module(name)
     _hash_compiler()
+    _parse_yaml_fast()
 
 
 def _pytest_plugins() -> list[str]:
@@ -43,3 +46,10 @@ def _hash_compiler() -> None:
         if key is not None:
             key()
             return
+
+
+def _parse_yaml_fast() -> None:
+    """Let `yaml.safe_load` use libyaml where it is built in: a suite's shape file takes half a second without, in every run."""
+    yaml = sys.modules.get("yaml")
+    if yaml is not None and hasattr(yaml, "CSafeLoader"):
+        yaml.SafeLoader = yaml.CSafeLoader

@@ -5,6 +5,7 @@ import inspect
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from . import offline
 from .capture import Capture
 from .pins import Pins
 from .recorder import Recorder
@@ -26,6 +27,9 @@ class Rows:
         self._ordinals: dict[tuple[str, ...], int] = {}
         self.label: Label | None = None
         """Set by the plugin around each test."""
+        self.baseline = False
+        """While set, what is timed is not the operator under test: it is not run and makes no row."""
+        self._guesses = 0
 
     def install(self) -> None:
         """Replace the timing functions before any benchmark file can import them by name."""
@@ -45,7 +49,8 @@ class Rows:
                 result: float | list[float] = original(fn, *args, **kwargs)
                 return result
             given = signature.bind(fn, *args, **kwargs).arguments
-            self.row(fn, given.get("grad_to_none") or ())
+            if not self.baseline:
+                self.row(fn, given.get("grad_to_none") or ())
             return _untimed(given.get("quantiles"), given.get("return_mode", "mean"))
 
         return do_bench
@@ -65,7 +70,9 @@ class Rows:
             call()
         finally:
             launches = self._capture.stop()
-        self._recorder.event("row", **self.key(), launches=launches, guesses=0)
+        guesses = offline.guesses()
+        self._recorder.event("row", **self.key(), launches=launches, guesses=guesses - self._guesses)
+        self._guesses = guesses
         key = self._position()
         self._ordinals[key] = self._ordinals.get(key, 0) + 1
 

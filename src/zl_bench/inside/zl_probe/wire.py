@@ -12,7 +12,10 @@ input.json::
      "suite": "builtin", "rootdir": "/…/suites/builtin", "pytest_args": ["…"], "target": "cuda:90" | null,
      "stages": "all" | "ttgir", "drop_pass": {"name": "pipeline", "occurrence": 2 | null} | null,
      "pins": {"mode": "tune" | "first" | "all" | "replay", "records": [PIN, …]}, "caches": {"TRITON_CACHE_DIR": "/…", …},
-     "out": "/…/matmul_before"}
+     "out": "/…/matmul_before", "compat_plugins": ["zl_probe.compat.mthreads"], "dtype_by": "parameter" | "option"}
+
+compat_plugins and dtype_by may be absent: no such plugins, and the dtype is a test's parameter. With "option" the suite was
+told the dtype by an argument, so only tests with a dtype parameter of another value are deselected.
 
 events.jsonl, one of these a line; every event carries `event` and `t` (seconds since the epoch):
 
@@ -28,6 +31,7 @@ events.jsonl, one of these a line; every event carries `event` and `t` (seconds 
     pin_missing  tuner, key, reason
     row          node, operator, dtype, ordinal, detail, launches [kernel id, …], guesses
     row_failed   node, operator, dtype, ordinal, detail, phase "compile" | "run", message, kernel, stage, whole_test
+    compat       plugin, node, dropped [mark names], reason, why   a compat plugin took marks off a collected test
     needs_device operation                                     the stand-in could not do this honestly
     test         node, outcome "passed" | "failed" | "skipped", message
     end          exit (pytest's exit status), message (why pytest ran nothing, empty otherwise)
@@ -41,6 +45,8 @@ from collections.abc import Iterator
 from typing import Any
 
 WIRE_VERSION = 1
+FIRST_DTYPE = "first"
+"""As a dtype: the first one of the operator's own."""
 INPUT_FILE = "input.json"
 EVENTS_FILE = "events.jsonl"
 LOG_FILE = "run.log"

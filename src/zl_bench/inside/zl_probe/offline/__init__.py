@@ -8,13 +8,23 @@ answered without a card raises `NeedsDevice`; nothing is guessed.
 from __future__ import annotations
 
 from importlib.util import find_spec
+from typing import Any
 
 from .driver import StandInDriver
 from .errors import AlreadyInstalled, NeedsDevice, TargetError
 from .pointers import FakePointer
 from .targets import Target, parse_target
 
-__all__ = ["AlreadyInstalled", "FakePointer", "NeedsDevice", "Target", "TargetError", "install", "parse_target"]
+__all__ = ["AlreadyInstalled", "FakePointer", "NeedsDevice", "Target", "TargetError", "guesses", "install", "parse_target"]
+
+
+_values: list[Any] = []
+"""What keeps tensors' values in this process, once a stand-in is installed: there can be only one."""
+
+
+def guesses() -> int:
+    """How many times a value that only the device knows has decided something in this process, guessed as it was."""
+    return sum(int(values.guesses) for values in _values if values is not None)
 
 
 def install(target_text: str) -> None:
@@ -37,7 +47,7 @@ def install(target_text: str) -> None:
     if find_spec("torch") is not None:
         from . import tensors
 
-        tensors.install(target)
+        _values.append(tensors.install(target))
     holder.set_active(StandInDriver(target))
 
 

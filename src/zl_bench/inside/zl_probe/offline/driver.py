@@ -107,7 +107,13 @@ class StandInLauncher:
         exit_hook: Callable[[Any], Any] | None = None,
         *arguments: Any,
     ) -> None:
-        """Take a launch's arguments in the order of Triton's own launchers."""
+        """Take a launch's arguments in the order of Triton's own launchers.
+
+        Raises ValueError for a host tensor among them, as a launcher does that asks the device about a pointer.
+        """
+        for position, argument in enumerate(arguments):
+            if getattr(argument, "is_cpu", False) and argument.numel() > 0:
+                raise ValueError(f"Pointer argument (at {position}) cannot be accessed from Triton (cpu tensor?)")
         for hook in (enter_hook, exit_hook):
             if hook is not None:
                 hook(launch_metadata)

@@ -4,7 +4,8 @@ Sources of the table: shared memory, registers and threads per block are the "Te
 Capability" of NVIDIA's CUDA C++ Programming Guide (opt-in maximum per block), for AMD the LDS and wavefront sizes of the
 "Accelerator and GPU hardware specifications" in the ROCm documentation. Multiprocessors, clocks, bus width and memory
 are those of one common card of each target, which is named; no compiled code depends on them, but a suite may
-choose its grid by them.
+choose its grid by them. The H200's figures were read off a card; the others come from these documents and the makers'
+data sheets.
 """
 
 from __future__ import annotations
@@ -14,6 +15,8 @@ from dataclasses import dataclass
 
 from .errors import TargetError
 
+KNOWN_KINDS = ("cuda", "hip")
+"""Kinds whose architectures the table below knows; others are left to the installed Triton."""
 KIB = 1024
 GIB = 1024**3
 
@@ -68,7 +71,9 @@ CUDA: dict[int, Limits] = {
     86: Limits("NVIDIA A40", 99 * KIB, 84, 1740000, 7251000, 384, 45 * GIB, 1536, l2_cache_size=6 * 1024 * KIB),
     87: Limits("Orin", 163 * KIB, 16, 1300000, 1300000, 256, 30 * GIB, 1536, l2_cache_size=4 * 1024 * KIB),
     89: Limits("NVIDIA L40S", 99 * KIB, 142, 2520000, 9001000, 384, 45 * GIB, 1536, l2_cache_size=96 * 1024 * KIB),
-    90: Limits("NVIDIA H200", 227 * KIB, 132, 1980000, 3201000, 6144, 140 * GIB, 2048, l2_cache_size=60 * 1024 * KIB),
+    90: Limits(
+        "NVIDIA H200", 227 * KIB, 132, 1980000, 3201000, 6016, 150109880320, 2048, l2_cache_size=60 * 1024 * KIB
+    ),
     100: Limits("NVIDIA B200", 227 * KIB, 148, 1965000, 3996000, 8192, 179 * GIB, 2048, l2_cache_size=126 * 1024 * KIB),
     103: Limits("NVIDIA B300", 227 * KIB, 148, 1965000, 3996000, 8192, 268 * GIB, 2048, l2_cache_size=126 * 1024 * KIB),
     120: Limits(

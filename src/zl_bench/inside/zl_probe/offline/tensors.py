@@ -14,31 +14,44 @@ from typing import Any
 from .errors import NeedsDevice
 from .pointers import AddressSpace
 from .targets import Target
+from .values import HostValues
 
 
-def install(target: Target) -> None:
+def install(target: Target) -> HostValues | None:
     """Give this thread's torch an accelerator for the target, until the process ends. Torch must be importable.
 
-    Targets whose device type torch itself does not have are left to the vendor's own torch.
+    Returns what keeps the values of its tensors, and counts guesses. Targets whose device type torch itself does not have are left to the vendor's own torch.
     """
     from .driver import torch_device_type
 
     device_type = torch_device_type(target)
     if device_type != "cuda":
-        return
+        return None
     _hide_real_cards()
     import torch
 
-    from . import torch_cuda
+    from . import autograd, generators, python_api, torch_cuda, writes
+    from .mode import make_mode
+    from .routes import Routes
+    from .values import HostValues
 
+    generator, generator_class = generators.make_generators(target, torch)
+    routes, values = Routes(device_type.upper()), HostValues(torch)
     # First, since making a fake mode imports torch._dynamo, which takes stock of torch.cuda's functions.
-    mode = _make_mode(device_type)
-    torch_cuda.install(target)
+    mode = make_mode(device_type, routes, values, generator.philox)
+    torch_cuda.install(target, generator)
+    torch.Generator = generator_class
     _neutralise_device_initialisation(torch)
     _give_addresses()
+    _redispatch_through(torch, mode)
+    autograd.install(torch, lambda tensor: tensor.device.type == device_type)
+    python_api.install(torch, device_type)
+    routes.install()
+    writes.watch(values.forget)
     # Kept for good: nothing leaves this mode again before the process ends.
     mode.__enter__()
     _check_honesty(torch)
+    return values
 
 
 def _hide_real_cards() -> None:
@@ -85,6 +98,25 @@ def _set_device_guard(torch: Any) -> None:
         registry[1] = None
 
 
+def _redispatch_through(torch: Any, mode: Any) -> None:
+    """A library's function that hands a call back to aten's own kernel must not reach a kernel which is not there."""
+    from torch._subclasses.fake_tensor import FakeTensor
+    from torch.utils._pytree import tree_leaves
+
+    original = torch._ops.OpOverload.redispatch
+
+    def redispatch(overload: Any, keyset: Any, /, *args: Any, **kwargs: Any) -> Any:
+        if any(_on_accelerator(leaf, FakeTensor, torch) for leaf in tree_leaves((args, kwargs))):
+            return mode.redispatched(overload, args, kwargs)
+        return original(overload, keyset, *args, **kwargs)
+
+    torch._ops.OpOverload.redispatch = redispatch
+
+
+def _on_accelerator(leaf: Any, fake_tensor: type, torch: Any) -> bool:
+    return isinstance(leaf, fake_tensor) or (isinstance(leaf, torch.device) and leaf.type == "cuda")
+
+
 def _check_honesty(torch: Any) -> None:
     """Refuse a torch under which a tensor asked for on the accelerator would silently stay on the host, or fail."""
     host = torch.ones(2)
@@ -116,60 +148,3 @@ def _give_addresses() -> None:
     FakeTensor.data_ptr = data_ptr
     for name in ("numpy", "__array__", "__dlpack__"):
         setattr(FakeTensor, name, no_values(name))
-
-
-def _make_mode(device_type: str) -> Any:
-    """The dispatch mode that stands between the suite and aten.
-
-    What a later stand-in knows better than shapes (values of small tensors, operators that a library routes elsewhere)
-    belongs into its `__torch_dispatch__`, above the fake mode.
-    """
-    import torch
-    from torch._subclasses.fake_tensor import (
-        DataDependentOutputException,
-        DynamicOutputShapeException,
-        FakeTensor,
-        FakeTensorMode,
-        UnsupportedOperatorException,
-    )
-    from torch.utils._python_dispatch import TorchDispatchMode
-    from torch.utils._pytree import tree_leaves
-
-    unanswerable = (DataDependentOutputException, DynamicOutputShapeException, UnsupportedOperatorException)
-
-    class DevicelessFakeMode(FakeTensorMode):
-        """A fake mode that never believes a device to be there, whatever torch.cuda answers."""
-
-        avoid_device_init = property(lambda self: True)
-
-    class StandInAccelerator(TorchDispatchMode):
-        def __init__(self) -> None:
-            super().__init__()
-            self.fake_mode = DevicelessFakeMode(allow_fallback_kernels=False, allow_non_fake_inputs=True)
-
-        def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-            kwargs = kwargs or {}
-            leaves = tree_leaves((args, kwargs))
-            if not any(_is_accelerated(leaf) for leaf in leaves):
-                return func(*args, **kwargs)
-            _refuse_writing_to_host(func, args, kwargs)
-            try:
-                with self.fake_mode:
-                    return func(*args, **kwargs)
-            except unanswerable as exception:
-                raise NeedsDevice(str(func), type(exception).__name__) from exception
-
-    def _is_accelerated(leaf: Any) -> bool:
-        return isinstance(leaf, FakeTensor) or (isinstance(leaf, torch.device) and leaf.type == device_type)
-
-    def _refuse_writing_to_host(func: Any, args: Any, kwargs: Any) -> None:
-        """An in-place operator would leave stale values in a real tensor and nobody would know."""
-        for position, argument in enumerate(func._schema.arguments):
-            if argument.alias_info is None or not argument.alias_info.is_write:
-                continue
-            value = args[position] if position < len(args) else kwargs.get(argument.name)
-            for leaf in tree_leaves(value):
-                if isinstance(leaf, torch.Tensor) and not isinstance(leaf, FakeTensor):
-                    raise NeedsDevice(str(func), "writes values of the device into a tensor of the host")
-
-    return StandInAccelerator()

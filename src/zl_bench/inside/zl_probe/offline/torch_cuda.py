@@ -95,11 +95,11 @@ class StandInGraph:
         raise NeedsDevice("torch.cuda.CUDAGraph")
 
 
-def install(target: Target) -> None:
+def install(target: Target, generator: Any) -> None:
     """Replace the functions of torch.cuda and torch.accelerator by the stand-in's, until the process ends."""
     import torch
 
-    for name, answer in _cuda_answers(target).items():
+    for name, answer in _cuda_answers(target, generator).items():
         original = getattr(torch.cuda, name, None)
         setattr(torch.cuda, name, answer)
         # Many of them live in a submodule, from which other parts of torch take them.
@@ -118,8 +118,8 @@ def install(target: Target) -> None:
                 setattr(accelerator, name, answer)
 
 
-def _cuda_answers(target: Target) -> dict[str, Any]:
-    return {**_device_answers(target), **_stream_answers(), **_random_answers(), **_memory_answers(target)}
+def _cuda_answers(target: Target, generator: Any) -> dict[str, Any]:
+    return {**_device_answers(target), **_stream_answers(), **_random_answers(generator), **_memory_answers(target)}
 
 
 def _constant(value: Any) -> Any:
@@ -170,33 +170,18 @@ def _stream_answers() -> dict[str, Any]:
     }
 
 
-def _random_answers() -> dict[str, Any]:
-    seeds = {"initial": 0}
-
-    def manual_seed(seed: int) -> None:
-        seeds["initial"] = int(seed)
-
-    def get_rng_state(device: Any = "cuda") -> Any:
-        """Seed and offset, eight bytes each, as the CUDA generator lays its state out."""
-        import torch
-
-        return torch.tensor(
-            list(seeds["initial"].to_bytes(8, "little", signed=seeds["initial"] < 0)) + [0] * 8, dtype=torch.uint8
-        )
-
-    def set_rng_state(state: Any, device: Any = "cuda") -> None:
-        seeds["initial"] = int.from_bytes(bytes(state.tolist()[:8]), "little")
-
+def _random_answers(generator: Any) -> dict[str, Any]:
     return {
-        "manual_seed": manual_seed,
-        "manual_seed_all": manual_seed,
-        "seed": _constant(None),
-        "seed_all": _constant(None),
-        "initial_seed": lambda: seeds["initial"],
-        "get_rng_state": get_rng_state,
-        "get_rng_state_all": lambda: [get_rng_state()],
-        "set_rng_state": set_rng_state,
-        "set_rng_state_all": lambda states: set_rng_state(states[DEVICE]),
+        "default_generators": (generator,),
+        "manual_seed": generator.manual_seed,
+        "manual_seed_all": generator.manual_seed,
+        "seed": generator.seed,
+        "seed_all": generator.seed,
+        "initial_seed": generator.initial_seed,
+        "get_rng_state": lambda device="cuda": generator.get_state(),
+        "get_rng_state_all": lambda: [generator.get_state()],
+        "set_rng_state": lambda state, device="cuda": generator.set_state(state),
+        "set_rng_state_all": lambda states: generator.set_state(states[DEVICE]),
     }
 
 

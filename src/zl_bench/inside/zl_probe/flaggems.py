@@ -1,0 +1,119 @@
+"""What the probe knows of FlagGems: how its benchmark classes name rows, and which of its caches belong to one run.
+
+Watches the `Benchmark` objects of an untouched checkout. Contract (benchmark/base.py): for each dtype `run` asks
+`get_input_iter`, for each input `record_shapes`, and then `get_latency` of torch's operator, if asked for, and of FlagGems' own.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+import sys
+from collections.abc import Callable
+from typing import Any
+
+from .recorder import EventSink
+from .rows import Rows
+from .wire import FIRST_DTYPE
+
+SUITE = "flaggems"
+BASE_MODULE = "benchmark.base"
+BASELINE_METRIC = "latency_base"
+UNLABELLED = "-"
+
+
+class BenchmarkWatch:
+    """Labels rows by the benchmark object that is running, and keeps the torch baseline from becoming rows."""
+
+    def __init__(self, recorder: EventSink, rows: Rows, dtype: str | None):
+        self._recorder = recorder
+        self._rows = rows
+        self._first_only = dtype == FIRST_DTYPE
+        self._watched: Any = None
+        self._node = ""
+        self._baseline_due = False
+
+    def start(self, item: Any) -> None:
+        """Label the rows of this test from now on; its module, and so the base class, has been imported."""
+        self._node = item.nodeid.split("[", 1)[0]
+        marks = [mark.name for mark in item.iter_markers() if mark.name not in ("parametrize", "skip", "skipif")]
+        self._label(operator=marks[0] if marks else item.name, dtype=UNLABELLED, detail="")
+        base = sys.modules.get(BASE_MODULE)
+        benchmark = getattr(base, "Benchmark", None)
+        if benchmark is not None and benchmark is not self._watched:
+            self._watched = benchmark
+            self._watch_class(benchmark)
+
+    def _label(self, **changed: str) -> None:
+        self._rows.label = {**(self._rows.label or {}), "node": self._node, **changed}
+
+    def _watch_class(self, benchmark: Any) -> None:
+        original = benchmark.__init__
+
+        @functools.wraps(original)
+        def __init__(this: Any, *args: Any, **kwargs: Any) -> None:
+            original(this, *args, **kwargs)
+            self._watch_object(this)
+
+        benchmark.__init__ = __init__
+
+    def _watch_object(self, benchmark: Any) -> None:
+        """Watch one object's methods: subclasses override them, so the class is no place to do it."""
+        for name, watch in (
+            ("set_dtypes", self._set_dtypes),
+            ("get_input_iter", self._get_input_iter),
+            ("record_shapes", self._record_shapes),
+            ("get_latency", self._get_latency),
+        ):
+            method = getattr(benchmark, name, None)
+            if callable(method):
+                setattr(benchmark, name, functools.partial(watch, benchmark, method))
+
+    def _set_dtypes(self, benchmark: Any, method: Callable[..., Any], asked: Any = None) -> Any:
+        own = list(benchmark.dtypes)
+        self._label(operator=str(benchmark.op_name))
+        if self._first_only and not asked:
+            asked = own[:1]
+        refused = [_dtype_name(dtype) for dtype in asked or () if dtype not in own]
+        if refused:
+            available = [_dtype_name(dtype) for dtype in own]
+            self._recorder.event("deselected", dtype=", ".join(refused), available=available)
+        return method(asked)
+
+    def _get_input_iter(self, benchmark: Any, method: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+        given = args[0] if args else next(iter(kwargs.values()), UNLABELLED)
+        self._label(operator=str(benchmark.op_name), dtype=_dtype_name(given), detail="")
+        return method(*args, **kwargs)
+
+    def _record_shapes(self, benchmark: Any, method: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+        detail = method(*args, **kwargs)
+        self._baseline_due = BASELINE_METRIC in benchmark.to_bench_metrics
+        self._label(operator=str(benchmark.op_name), detail=str(detail))
+        return detail
+
+    def _get_latency(self, benchmark: Any, method: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+        self._rows.baseline, self._baseline_due = self._baseline_due, False
+        try:
+            return method(*args, **kwargs)
+        finally:
+            self._rows.baseline = False
+
+
+def rebind_caches() -> None:
+    """Give this process its own FlagGems caches: those under FLAGGEMS_CACHE_DIR as it is now, not as it was at import."""
+    code_cache = sys.modules.get("flag_gems.utils.code_cache")
+    if code_cache is not None:
+        code_cache.cache_dir_path.cache_clear()
+    # The attribute `libentry` of its package is a function of that name; the module is only here.
+    libentry = sys.modules.get("flag_gems.utils.libentry")
+    cache = getattr(libentry, "libcache", None)
+    if code_cache is None or cache is None or os.environ.get("FLAGGEMS_DB_URL"):
+        return
+    file_name = os.path.basename(cache.db_url)
+    cache.db_url = f"sqlite:///{os.path.join(code_cache.config_cache_dir(), file_name)}"
+    model = type(cache.model)(cache.db_url)
+    cache.model.__dict__.update(model.__dict__)  # tuners made at import hold the old object
+
+
+def _dtype_name(dtype: Any) -> str:
+    return str(dtype).rsplit(".", 1)[-1]

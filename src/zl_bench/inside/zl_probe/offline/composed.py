@@ -1,0 +1,127 @@
+"""Operators that aten composes of others for CUDA only, re-enacted.
+
+Their CUDA kernels call the dispatcher, so that parts of them reach a library's functions. The source of each is named;
+order and kind of the nested calls are what counts, since a nested copy or fill may be a launch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from .values import GUESS_LIMIT
+
+Composition = Callable[[Any, Any, Any, Any], Any]
+"""(native, func, args, kwargs) -> result, or NotImplemented to run the operator as one kernel."""
+
+
+def zero_(native: Any, func: Any, args: Any, kwargs: Any) -> Any:
+    """ATen/native/Fill.cpp: on every device but the host, `zero_` is `fill_(0)`."""
+    if args[0].layout != native.torch.strided:
+        return NotImplemented
+    with native.mode:
+        return args[0].fill_(0)
+
+
+def fill_(native: Any, func: Any, args: Any, kwargs: Any) -> Any:
+    """ATen/native/Fill.cpp: filling with a tensor of the same device copies it."""
+    tensor, value = args
+    if not isinstance(value, native.torch.Tensor):
+        return NotImplemented
+    with native.mode:
+        if value.device != tensor.device:
+            return tensor.fill_(value.item())
+        return tensor.copy_(value.clone() if native.torch._C._is_alias_of(tensor, value) else value)
+
+
+def copy_(native: Any, func: Any, args: Any, kwargs: Any) -> Any:
+    """ATen/native/cuda/Copy.cu: between host and device, what is not contiguous or of one dtype goes through temporaries."""
+    torch, (target, source) = native.torch, args[:2]
+    if target.device.type == source.device.type or target.layout != torch.strided or source.layout != torch.strided:
+        return NotImplemented
+    plain = target.dtype == source.dtype and target.shape == source.shape
+    if not (plain and target.is_contiguous() and source.is_contiguous()):
+        with native.mode:
+            dense = target if target.is_contiguous() else torch.empty_like(target, memory_format=torch.contiguous_format)
+            dense.copy_(source.to(target.dtype).expand_as(target).contiguous())
+            if dense is not target:
+                target.copy_(dense)
+        return target
+    if isinstance(target, native.fake_tensor):
+        return NotImplemented  # host to device: the fake operator knows
+    target.copy_(native.values.needed(source, "aten::copy_ to the host"))
+    return target
+
+
+def to_copy(native: Any, func: Any, args: Any, kwargs: Any) -> Any:
+    """ATen/native/TensorConversions.cpp is composed for every device; only a large copy to the host is special here.
+
+    Its values are not known and not guessed: it stays a fake tensor, which raises NeedsDevice when it is read.
+    """
+    source, device = args[0], kwargs.get("device")
+    fake = isinstance(source, native.fake_tensor)
+    to_host = device is not None and native.torch.device(device).type == "cpu"
+    if fake and to_host and source.numel() > GUESS_LIMIT and native.values.known(source) is None:
+        return NotImplemented
+    if fake and source.layout != native.torch.strided:
+        return NotImplemented
+    with native.mode:
+        return func._op_dk(native.torch._C.DispatchKey.CompositeExplicitAutograd, *args, **kwargs)
+
+
+def local_scalar_dense(native: Any, func: Any, args: Any, kwargs: Any) -> Any:
+    """`.item()`: the value."""
+    return native.values.needed(args[0], "aten::_local_scalar_dense (.item())").item()
+
+
+def equal(native: Any, func: Any, args: Any, kwargs: Any) -> Any:
+    """ATen/native/cuda/Equal.cpp: compare, reduce, read."""
+    one, other = args
+    if one.shape != other.shape:
+        return False
+    with native.mode:
+        return bool(one.eq(other).all().item())
+
+
+def index(native: Any, func: Any, args: Any, kwargs: Any) -> Any:
+    """ATen/native/TensorAdvancedIndexing.cpp: a mask among the indices is turned into positions by `nonzero`."""
+    tensor, indices, *rest = args
+    masks = (native.torch.bool, native.torch.uint8)
+    if not any(isinstance(index, native.torch.Tensor) and index.dtype in masks for index in indices):
+        return NotImplemented
+    positions: list[Any] = []
+    with native.mode:
+        for index in indices:
+            if index is not None and index.dtype in masks:
+                found = index.nonzero()
+                positions.extend(found.select(1, dimension) for dimension in range(index.dim()))
+            else:
+                positions.append(index)
+        return func(tensor, positions, *rest, **kwargs)
+
+
+def masked_select(native: Any, func: Any, args: Any, kwargs: Any) -> Any:
+    """ATen/native/cuda/IndexKernel.cpp: indexing by the broadcast mask."""
+    tensor, mask = args
+    if "out" in kwargs:
+        return NotImplemented
+    with native.mode:
+        mask = mask.unsqueeze(0) if mask.dim() == 0 else mask
+        tensor = tensor.unsqueeze(0) if tensor.dim() == 0 else tensor
+        mask, tensor = native.torch.broadcast_tensors(mask, tensor)
+        return native.torch.ops.aten.index.Tensor(tensor, [mask])
+
+
+TABLE: dict[str, Composition] = {
+    "zero_": zero_,
+    "fill_": fill_,
+    "copy_": copy_,
+    "_to_copy": to_copy,
+    "_local_scalar_dense": local_scalar_dense,
+    "equal": equal,
+    "index": index,
+    "index_put": index,
+    "index_put_": index,
+    "_index_put_impl_": index,
+    "masked_select": masked_select,
+}

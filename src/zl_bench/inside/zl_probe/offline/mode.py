@@ -1,0 +1,123 @@
+"""The dispatch mode that stands between a suite and aten, where a card's dispatcher would be.
+
+It sees every aten operator below autograd. One that a library has registered for the accelerator goes to the library's
+function; any other goes to `native`, which does what aten's own kernels would do. Both see the mode again in what they
+call, so that nested calls are routed as on a card.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .native import Native
+from .routes import Route, Routes
+from .values import LIMIT, HostValues
+
+REFERENCE_FAILURES = (RuntimeError, NotImplementedError, TypeError, ValueError, IndexError)
+"""What an operator of the host may raise for arguments which the accelerator's would take."""
+
+
+def make_mode(device_type: str, routes: Routes, values: HostValues, philox: Any) -> Any:
+    """The mode, to be entered once and kept. Imports torch's fake tensors."""
+    import torch
+    from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
+    from torch.utils._python_dispatch import TorchDispatchMode
+    from torch.utils._pytree import tree_leaves, tree_map
+
+    device_query = torch.ops.prim.device.default
+
+    class DevicelessFakeMode(FakeTensorMode):
+        """A fake mode that never believes a device to be there, whatever torch.cuda answers."""
+
+        avoid_device_init = property(lambda self: True)
+
+    class StandInAccelerator(TorchDispatchMode):
+        def __init__(self) -> None:
+            super().__init__()
+            self.fake_mode = DevicelessFakeMode(allow_fallback_kernels=False, allow_non_fake_inputs=True)
+            self.values = values
+            self.native = Native(torch, self, device_type, values, philox)
+            self._composite: dict[Any, bool] = {}
+
+        def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+            if func is device_query and isinstance(args[0], FakeTensor):
+                return args[0].fake_device
+            kwargs = kwargs or {}
+            if not any(is_accelerated(leaf) for leaf in tree_leaves((args, kwargs))):
+                return self.native.on_host(func, args, kwargs)
+            route = routes.find(func.name())
+            if route is None:
+                return self.native.call(func, args, kwargs)
+            return self._routed(func, route, args, kwargs)
+
+        def redispatched(self, func: Any, args: Any, kwargs: Any) -> Any:
+            """A library's function asks for aten's own kernel, from inside a route."""
+            with torch.utils._python_dispatch._disable_current_modes(), torch._C._AutoDispatchBelowAutograd():
+                return self.native.call(func, args, kwargs)
+
+        def _routed(self, func: Any, route: Route, args: Any, kwargs: Any) -> Any:
+            reference = self._reference_arguments(func, args, kwargs)
+            with self:
+                if self._is_composite(func):
+                    # Autograd has not recorded it, so it must record what the function calls, as it would on a card.
+                    with torch.overrides.enable_reentrant_dispatch():
+                        result = route(*args, **kwargs)
+                else:
+                    result = route(*args, **kwargs)
+            if reference is not None:
+                self._learn(func, args, kwargs, result, reference)
+            return result
+
+        def _is_composite(self, func: Any) -> bool:
+            if func not in self._composite:
+                has_kernel = torch._C._dispatch_has_kernel_for_dispatch_key
+                self._composite[func] = has_kernel(func.name(), "CompositeImplicitAutograd") and not (
+                    has_kernel(func.name(), "Autograd") or has_kernel(func.name(), f"Autograd{device_type.upper()}")
+                )
+            return self._composite[func]
+
+        def _reference_arguments(self, func: Any, args: Any, kwargs: Any) -> Any:
+            """Copies of the arguments' values for aten's own operator on the host; None when some are not known."""
+            if func.is_view:
+                return None
+            fakes = [leaf for leaf in tree_leaves((args, kwargs)) if isinstance(leaf, FakeTensor)]
+            self.native.expect_overwrites(func, args, kwargs)
+            if not all(fake.numel() <= LIMIT and values.known(fake) is not None for fake in fakes):
+                return None
+            return tree_map(lambda leaf: self.on_host(leaf, copied=True), (args, kwargs))
+
+        def _learn(self, func: Any, args: Any, kwargs: Any, result: Any, reference: Any) -> None:
+            """The routed function's result has the values that aten's operator gives on the host."""
+            outputs = tree_leaves(result)
+            if any(isinstance(output, torch.Tensor) and output.numel() > LIMIT for output in outputs):
+                return
+            guessed = self.native.rests_on_guess(func, args, kwargs)
+            try:
+                expected = func(*reference[0], **reference[1])
+            except REFERENCE_FAILURES:
+                return
+            before, after = tree_leaves((args, kwargs)), tree_leaves(reference)
+            if len(before) == len(after):
+                written = {id(value) for value in self.native.written(func, args, kwargs)}
+                for fake, real in zip(before, after, strict=True):
+                    if id(fake) in written and isinstance(fake, FakeTensor):
+                        values.attach(fake, real, guessed)
+            expectations = tree_leaves(expected)
+            if len(outputs) == len(expectations):
+                for fake, real in zip(outputs, expectations, strict=True):
+                    if isinstance(fake, FakeTensor) and isinstance(real, torch.Tensor):
+                        values.attach(fake, real, guessed)
+
+        def on_host(self, leaf: Any, copied: bool = False) -> Any:
+            """An argument as the host's operator takes it. Values of fake tensors must be known."""
+            if isinstance(leaf, FakeTensor):
+                known = values.known(leaf)
+                return known.clone() if copied else known
+            if isinstance(leaf, torch.device) and leaf.type == device_type:
+                return torch.device("cpu")
+            return None if isinstance(leaf, torch.Generator) else leaf
+
+    def is_accelerated(leaf: Any) -> bool:
+        return isinstance(leaf, FakeTensor) or (isinstance(leaf, torch.device) and leaf.type == device_type)
+
+    return StandInAccelerator()

@@ -1,0 +1,104 @@
+"""A run's directory and inputs."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, replace
+from pathlib import Path
+
+import pytest
+
+from zl_bench.errors import EnvironmentUnfit
+from zl_bench.inside.zl_probe import case
+from zl_bench.model import Pin
+from zl_bench.running.planner import RunPlan, prepare
+
+PIN = Pin("_matmul", "(64,)", "BLOCK: 32", 1, 4, "first")
+
+
+def plan_for(directory: Path) -> RunPlan:
+    return RunPlan(
+        operator="matmul",
+        dtype="float16",
+        node="test_matmul.py::test_matmul",
+        side="after",
+        directory=directory,
+        suite="builtin",
+        rootdir=Path("/suite"),
+        pytest_args=("-c", "/dev/null"),
+        target="cuda:90",
+        stages="all",
+        dropped_pass={"name": "pipeline", "occurrence": 2},
+        pin_mode="replay",
+        pins=(PIN,),
+    )
+
+
+def test_the_probe_reads_what_was_planned(tmp_path: Path) -> None:
+    run = tmp_path / "root" / "matmul.float16_after"
+    given = case.load_input(str(prepare(plan_for(run), {"A": "1"})))
+    assert given == {
+        "wire": 1,
+        "operator": "matmul",
+        "dtype": "float16",
+        "side": "after",
+        "node": "test_matmul.py::test_matmul",
+        "suite": "builtin",
+        "rootdir": "/suite",
+        "pytest_args": ["-c", "/dev/null"],
+        "target": "cuda:90",
+        "stages": "all",
+        "drop_pass": {"name": "pipeline", "occurrence": 2},
+        "pins": {
+            "mode": "replay",
+            "records": [asdict(PIN)],
+        },
+        "caches": {"TRITON_CACHE_DIR": f"{run}/cache/triton", "FLAGGEMS_CACHE_DIR": f"{run}/cache/flaggems"},
+        "out": str(run),
+    }
+
+
+def test_every_run_has_caches_of_its_own(tmp_path: Path) -> None:
+    caches = []
+    for name in ("a_before", "a_after"):
+        given = json.loads(prepare(plan_for(tmp_path / name), {}).read_text())
+        caches += given["caches"].values()
+    assert len(set(caches)) == 4
+
+
+def test_the_environment_is_written_down_without_secrets(tmp_path: Path) -> None:
+    prepare(plan_for(tmp_path / "run"), {"A": "1", "HF_TOKEN": "hunter2", "TRITON_CACHE_DIR": "/elsewhere"})
+    text = (tmp_path / "run" / "env.json").read_text()
+    assert "hunter2" not in text
+    written = json.loads(text)
+    assert written["side"] == "after"
+    assert written["environment"]["A"] == "1"
+    assert written["environment"]["TRITON_CACHE_DIR"] == f"{tmp_path}/run/cache/triton"
+
+
+def test_what_an_earlier_attempt_left_is_gone(tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    (run / "ir").mkdir(parents=True)
+    (run / "events.jsonl").write_text('{"event": "row"}\n')
+    prepare(plan_for(run), {})
+    assert sorted(path.name for path in run.iterdir()) == ["env.json", "input.json"]
+
+
+def test_a_disk_that_refuses_is_the_environment_s_fault(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(EnvironmentUnfit, match=r"matmul can not be prepared .* kept; .* --resume"):
+        prepare(plan_for(tmp_path / "file" / "run"), {})
+
+
+def test_a_file_in_the_way_of_the_run(tmp_path: Path) -> None:
+    (tmp_path / "run").write_text("")
+    with pytest.raises(EnvironmentUnfit, match="can not be prepared"):
+        prepare(plan_for(tmp_path / "run"), {})
+
+
+def test_no_dtype_and_no_pins(tmp_path: Path) -> None:
+    plan = replace(plan_for(tmp_path / "run"), dtype=None, dropped_pass=None, pin_mode="first", pins=())
+    given = json.loads(prepare(plan, {}).read_text())
+    assert given["dtype"] is None
+    assert given["drop_pass"] is None
+    assert given["pins"] == {"mode": "first", "records": []}
