@@ -11,6 +11,8 @@ $(READY): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit("zl-bench needs Python 3.11 or later; say make PYTHON=/path/to/python3.11" if sys.version_info < (3, 11) else 0)'
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[offline,dev]'
+	@# Its kernels are tested with; it pins an old numpy and another torch, so it comes without what it asks for.
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps flag-gems==5.0.2
 	@touch $@
 
 # One operator is asked for with a dtype that it does not have, to show what that looks like.

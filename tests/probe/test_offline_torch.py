@@ -23,7 +23,7 @@ def facts(tmp_path_factory):
         square = base.view(64, 64)
         out = torch.empty_like(base)
         host = torch.arange(3.0)
-        copied = host.clone()
+        large, large_copy = torch.empty(1 << 21, device="cuda"), torch.zeros(1 << 21)
         many = [torch.empty(9, **half) for _ in range(5)]
         made = [base, out, torch.tensor([1, 2], device="cuda"), host.cuda(), host.to("cuda"), base[3:], square.t()]
         say(
@@ -40,14 +40,11 @@ def facts(tmp_path_factory):
             distinct=len({tensor.data_ptr() for tensor in many}),
         )
         say(
-            item=catch(lambda: base.sum().item()),
-            nonzero=catch(lambda: base.nonzero()),
-            numpy=catch(lambda: base.cpu().numpy()),
-            truth=catch(lambda: bool(base[0] > 0)),
-            stale=catch(lambda: copied.copy_(base[:3])),
+            numpy=catch(lambda: large.cpu().numpy()),
+            stale=catch(lambda: large_copy.copy_(large)),
             elapsed=catch(lambda: torch.cuda.Event().elapsed_time(None)),
             graph=catch(lambda: torch.cuda.CUDAGraph()),
-            copied=copied.tolist(),
+            copied=large_copy[:3].tolist(),
             host_pointer=catch(lambda: add[(1,)](base, host.half(), out, 3, BLOCK=128)),
         )
         torch.manual_seed(1234)
@@ -109,11 +106,8 @@ def test_pointer_alignment_is_that_of_storage_and_offset(facts):
 @pytest.mark.parametrize(
     ("question", "operation"),
     [
-        ("item", "aten._local_scalar_dense"),
-        ("nonzero", "aten.nonzero"),
         ("numpy", "Tensor.numpy"),
-        ("truth", "aten._local_scalar_dense"),
-        ("stale", "aten.copy_"),
+        ("stale", "aten::copy_ to the host"),
         ("elapsed", "torch.cuda.Event.elapsed_time"),
         ("graph", "torch.cuda.CUDAGraph"),
     ],
@@ -123,7 +117,7 @@ def test_values_are_refused_not_guessed(facts, question, operation):
 
 
 def test_a_refused_write_leaves_the_host_tensor_alone(facts):
-    assert facts["copied"] == [0.0, 1.0, 2.0]
+    assert facts["copied"] == [0.0, 0.0, 0.0]
 
 
 def test_a_host_tensor_is_no_kernel_argument(facts):

@@ -27,6 +27,7 @@ def judge_operator(
     criterion: str = DEFAULT_CRITERION,
     seconds: float = 0.0,
     again: Mapping[str, Run] | None = None,
+    fingerprints: StageFingerprints | None = None,
 ) -> JudgedOperator:
     """The verdict on one operator and what it rests on.
 
@@ -37,12 +38,12 @@ def judge_operator(
         criterion: the backend's criterion stage.
         seconds: wall-clock seconds of the operator's runs.
         again: by node, the before side's repetition of a self-check.
+        fingerprints: those that were taken already, while other runs went on.
     """
     runs = [*(run for pair in nodes for run in pair), *(again or {}).values()]
     stages = list(recorded_stages(runs))
-    return judge(
-        operator, dtype, nodes, fingerprint_stages(stages), stage_rules(stages, criterion), seconds=seconds, again=again
-    )
+    prints = (fingerprints or StageFingerprints()).of(stages)
+    return judge(operator, dtype, nodes, prints, stage_rules(stages, criterion), seconds=seconds, again=again)
 
 
 def recorded_stages(runs: Iterable[Run]) -> Iterable[StageText]:
@@ -62,20 +63,28 @@ def stage_rules(stages: Iterable[StageText], criterion: str = DEFAULT_CRITERION)
     return StageRules(order_stages(stage.name for stage in stages), criterion, MACHINE_CODE_STAGES)
 
 
-def fingerprint_stages(stages: Iterable[StageText]) -> Fingerprints:
-    """The fingerprint of every stage file, or why it has none. Equal contents of a stage are fingerprinted once."""
-    prints: dict[Path, StageFingerprint | Unreadable] = {}
-    by_content: dict[tuple[str, str], StageFingerprint | Unreadable] = {}
-    for stage in stages:
+class StageFingerprints:
+    """Fingerprints of stage files, or why a file has none. Equal contents of a stage are fingerprinted once."""
+
+    def __init__(self) -> None:
+        self._by_path: dict[Path, StageFingerprint | Unreadable] = {}
+        self._by_content: dict[tuple[str, str], StageFingerprint | Unreadable] = {}
+
+    def of(self, stages: Iterable[StageText]) -> Fingerprints:
+        """The fingerprints of these stages and of all that were asked for before."""
+        for stage in stages:
+            if stage.path not in self._by_path:
+                self._by_path[stage.path] = self._take(stage)
+        return self._by_path
+
+    def _take(self, stage: StageText) -> StageFingerprint | Unreadable:
         content = read_stage(stage)
         if isinstance(content, Unreadable):
-            prints[stage.path] = content
-            continue
+            return content
         key = (stage.name, hashlib.sha256(content).hexdigest())
-        if key not in by_content:
-            by_content[key] = _fingerprint(stage.name, content)
-        prints[stage.path] = by_content[key]
-    return prints
+        if key not in self._by_content:
+            self._by_content[key] = _fingerprint(stage.name, content)
+        return self._by_content[key]
 
 
 def read_stage(stage: StageText) -> bytes | Unreadable:

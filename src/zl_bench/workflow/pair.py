@@ -17,7 +17,7 @@ from zl_bench.running.switch import Switch
 from zl_bench.store.layout import Folder, run_directory
 from zl_bench.store.runs import read_run, write_outcome
 from zl_bench.suites.base import Entry, Suite
-from zl_bench.workflow.judge import judge_operator
+from zl_bench.workflow.judge import StageFingerprints, judge_operator, recorded_stages
 
 
 @dataclass(frozen=True)
@@ -44,10 +44,13 @@ async def screen_operator(
 ) -> JudgedOperator:
     """Run and judge one operator. `given_pins` are those of --pins; None lets the before side choose."""
     start = time.monotonic()
-    pairs, again = [], {}
+    pairs, again, fingerprints = [], {}, StageFingerprints()
     for node in entry.nodes:
         before = await _run(entry, node, "before", "before", settings, servers, given_pins)
+        # Fingerprints of the before side are taken while the after side compiles.
+        taken = asyncio.create_task(asyncio.to_thread(fingerprints.of, list(recorded_stages([before]))))
         after = await _run(entry, node, "after", "after", settings, servers, before.pins)
+        await taken
         pairs.append((before, after))
         if settings.self_check:
             again[node] = await _run(entry, node, "before", "again", settings, servers, before.pins)
@@ -59,6 +62,7 @@ async def screen_operator(
         again=again,
         criterion=settings.criterion,
         seconds=time.monotonic() - start,
+        fingerprints=fingerprints,
     )
 
 
