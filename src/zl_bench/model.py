@@ -143,6 +143,7 @@ class Absence:
         "crashed",
         "nothing collected",
         "nothing captured",
+        "foreign cache",
         "needs a device",
         "not started",
     ]
@@ -181,6 +182,10 @@ class Run:
     """Compile events of this run's own, launched or not."""
     absence: Absence | None
     """Why the run ended early or empty; None for an orderly end with rows."""
+    cached_kernels: int = 0
+    """Compiled kernels that the run's own cache held at its end, whoever compiled them; 0 if it did not get there."""
+    foreign_kernels: tuple[str, ...] = ()
+    """Kernels that came out of a cache though this run had not compiled them: another run's code, maybe."""
     environment: Mapping[str, object] = field(default_factory=dict)
     """The `begin` event: versions, library hash, target."""
 

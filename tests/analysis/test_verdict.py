@@ -85,9 +85,23 @@ def test_no_kernel(shop: Workshop) -> None:
 def test_kernels_in_the_cache_without_a_captured_launch_are_a_failed_run(shop: Workshop) -> None:
     found = shop.judge((run("before", row(), compiles=2), run("after", row(), compiles=2))).verdict
     assert (found.verdict, found.status) == (Verdict.NO_ROWS, Status.FAILED)
-    assert "2 kernels were compiled" in found.reason
+    assert "2 kernels compiled in 1 row" in found.reason
     one_side = shop.judge((run("before", row(shop.kernel()), compiles=1), run("after", row(), compiles=1))).verdict
     assert (one_side.verdict, one_side.status) == (Verdict.NO_ROWS, Status.FAILED)
+
+
+def test_a_cache_that_holds_kernels_which_nobody_was_seen_to_compile_is_a_failed_run(shop: Workshop) -> None:
+    forked = replace(run("before", row()), cached_kernels=1)
+    found = shop.judge((forked, replace(forked, side="after"))).verdict
+    assert (found.verdict, found.status) == (Verdict.NO_ROWS, Status.FAILED)
+    assert "1 kernel compiled in 1 row, but no launch was captured" in found.reason
+
+
+def test_code_from_a_cache_that_is_not_the_run_s_is_never_compared(shop: Workshop) -> None:
+    after = replace(run("after", row(shop.kernel("k"))), foreign_kernels=("k",))
+    found = shop.judge((run("before", row(shop.kernel("k"))), after)).verdict
+    assert (found.verdict, found.status) == (Verdict.NO_ROWS, Status.FAILED)
+    assert "k came out of a cache that this run had not filled" in found.reason
 
 
 def test_compiles_of_a_failed_row_explain_themselves(shop: Workshop) -> None:
@@ -253,9 +267,10 @@ def test_kernels_of_one_sided_rows_are_no_no_kernel(shop: Workshop) -> None:
 
 def test_an_unreadable_stage_fails_the_row_and_never_equals(shop: Workshop) -> None:
     one = shop.judge((run("before", row(shop.kernel())), run("after", row(shop.kernel(ttgir=None))))).verdict
-    assert one.verdict is Verdict.BROKEN
-    assert "after: k left nothing to compare at ttgir" in one.reason
-    assert one.broken_compiles == 0
+    assert (one.verdict, one.rows) == (Verdict.NO_ROWS, 0)  # the switch did not break it, and nothing was compared
+    assert one.status is not Status.COMPLETE
+    assert one.failed_runs == 1
+    assert one.reason
     both = shop.judge((run("before", row(shop.kernel(ttgir=None))), run("after", row(shop.kernel(ttgir=None))))).verdict
     assert (both.verdict, both.status) == (Verdict.NO_ROWS, Status.FAILED)
 

@@ -321,6 +321,8 @@ def test_there_must_be_something_to_resume(screened: Screened, tmp_path: Path) -
         (("--switch", "X", "--target", "cuda"), "cuda:90"),
         (("--switch", "X=a..b", "--target", "cuda:90", "--env", "X=c"), "X is the switch under test"),
         (("--switch", "X", "--target", "cuda:90", "--timeout", "nan"), "nan"),
+        (("--switch", "X", "--target", "cuda:90", "--root", ""), "working directory"),
+        (("--switch", "X=1..1", "--target", "cuda:90", "--env-after", "Y=1"), "null control"),
         (("--switch", "X", "--target", "cuda:90", "--dtypes", "first"), "flaggems"),
         (("--switch", "X", "--target", "cuda:90", "--suite", "flaggems"), "checkout"),
     ],

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from zl_bench.errors import EnvironmentUnfit
+from zl_bench.errors import EnvironmentUnfit, UsageError
 from zl_bench.inside.zl_probe import case
 from zl_bench.model import Pin
 from zl_bench.running.planner import RunPlan, prepare
@@ -79,6 +79,7 @@ def test_the_environment_is_written_down_without_secrets(tmp_path: Path) -> None
 def test_what_an_earlier_attempt_left_is_gone(tmp_path: Path) -> None:
     run = tmp_path / "run"
     (run / "ir").mkdir(parents=True)
+    (run / "input.json").write_text("{}")
     (run / "events.jsonl").write_text('{"event": "row"}\n')
     prepare(plan_for(run), {})
     assert sorted(path.name for path in run.iterdir()) == ["env.json", "input.json"]
@@ -92,8 +93,16 @@ def test_a_disk_that_refuses_is_the_environment_s_fault(tmp_path: Path) -> None:
 
 def test_a_file_in_the_way_of_the_run(tmp_path: Path) -> None:
     (tmp_path / "run").write_text("")
-    with pytest.raises(EnvironmentUnfit, match="can not be prepared"):
+    with pytest.raises(UsageError, match="Nothing was removed"):
         prepare(plan_for(tmp_path / "run"), {})
+
+
+def test_a_folder_that_is_no_run_s_is_never_removed(tmp_path: Path) -> None:
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / "thesis.txt").write_text("precious")
+    with pytest.raises(UsageError, match="--root"):
+        prepare(plan_for(tmp_path / "run"), {})
+    assert (tmp_path / "run" / "thesis.txt").read_text() == "precious"
 
 
 def test_no_dtype_and_no_pins(tmp_path: Path) -> None:

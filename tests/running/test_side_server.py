@@ -66,10 +66,10 @@ def test_an_exit_status(tmp_path: Path, code: int) -> None:
     with_server(simulated(tmp_path), body)
 
 
-@pytest.mark.parametrize(("number", "name"), [(6, "SIGABRT"), (11, "SIGSEGV"), (63, "signal 63")])
-def test_a_signal(tmp_path: Path, number: int, name: str) -> None:
+@pytest.mark.parametrize("number", [6, 11, 63])
+def test_a_signal(tmp_path: Path, number: int) -> None:
     async def body(server: SideServer) -> None:
-        assert await server.run(Path(f"signal:{number}"), LIMIT) == ProcessOutcome("signal", number, name)
+        assert await server.run(Path(f"signal:{number}"), LIMIT) == ProcessOutcome("signal", number)
 
     with_server(simulated(tmp_path), body)
 

@@ -111,7 +111,8 @@ def test_binary_is_damage(tmp_path: Path) -> None:
 def test_no_record_at_all(tmp_path: Path) -> None:
     found = read_run(tmp_path / "nowhere", NODE, "after", ProcessOutcome("exited", 3)).absence
     assert found == Absence(
-        "crashed", "the process ended with exit status 3 before the end of its record, before its first event"
+        "crashed",
+        "the process ended with exit status 3 before the end of its record, before its first event, see run.log",
     )
 
 
@@ -197,11 +198,11 @@ def test_what_the_stand_in_can_not_do(tmp_path: Path) -> None:
 def test_nothing_collected_and_nothing_measured(tmp_path: Path) -> None:
     assert absence(tmp_path, BEGIN, end(5)) == Absence("nothing collected", "no test was collected")
     broken = absence(tmp_path, BEGIN, end(2), outcome=ProcessOutcome("exited", 2))
-    assert broken.kind == "failed"
-    assert "exit status 2" in broken.reason
+    assert broken.kind == "crashed"
+    assert broken.reason.startswith("pytest was interrupted from within")
     assert absence(tmp_path, BEGIN, COLLECTED, PASSED, end()).reason == "the test measured nothing"
     found = absence(tmp_path, BEGIN, COLLECTED, COMPILE, PASSED, end())
-    assert found == Absence("nothing captured", "the test measured nothing, though 1 kernels were compiled")
+    assert found == Absence("nothing captured", "the test measured nothing, though 1 kernel compiled")
 
 
 def test_a_launch_of_an_unrecorded_kernel_fails_its_row(tmp_path: Path) -> None:
@@ -222,3 +223,41 @@ def test_a_missing_outcome_is_told_from_the_events(tmp_path: Path) -> None:
     assert read_outcome(tmp_path).kind == "exited"
     (tmp_path / "outcome.json").write_text("{")
     assert read_outcome(tmp_path).kind == "exited"
+
+
+@pytest.mark.parametrize(("status", "words"), [(2, "interrupted"), (3, "internal error")])
+def test_a_session_that_pytest_ended_early_is_no_complete_run(tmp_path: Path, status: int, words: str) -> None:
+    found = absence(tmp_path, BEGIN, COLLECTED, PASSED, end(status), outcome=ProcessOutcome("exited", status))
+    assert found.kind == "crashed"
+    assert words in found.reason
+
+
+def test_a_collected_test_that_never_ran_is_no_complete_run(tmp_path: Path) -> None:
+    found = absence(tmp_path, BEGIN, COLLECTED, PASSED, {**end(0), "unrun": ["t.py::b", "t.py::c"]})
+    assert found == Absence("crashed", "the session ended before 2 collected tests ran: t.py::b")
+
+
+@pytest.mark.parametrize(
+    "event",
+    [
+        {"event": "kernel", "name": "k"},
+        {"event": "kernel", "id": 1, "stages": {"ttgir": {}}},
+        {"event": "kernel", "id": 1, "stages": []},
+        {"event": "kernel", "id": 1, "stages": {}, "shared": "lots"},
+        {"event": "row", "ordinal": "x"},
+        {"event": "row", "launches": None},
+    ],
+)
+def test_an_event_that_can_not_be_understood_is_damage_and_no_traceback(
+    tmp_path: Path, event: dict[str, object]
+) -> None:
+    found = load(tmp_path, BEGIN, COLLECTED, event, PASSED, end())
+    assert found.rows == ()
+    assert found.absence is not None
+    assert "can not be understood" in found.absence.reason
+
+
+def test_the_last_word_on_a_failed_row_counts(tmp_path: Path) -> None:
+    failed = {"event": "row_failed", "node": NODE, "operator": "add", "dtype": "float16", "ordinal": 0, "detail": "1"}
+    found = load(tmp_path, BEGIN, COLLECTED, {**failed, "whole_test": False}, {**failed, "whole_test": True}, end(1))
+    assert [row.whole_test for row in found.failed_rows] == [True]

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from enum import Enum
 
 from zl_bench.analysis.pins import covers_everything
-from zl_bench.analysis.reasons import counted
+from zl_bench.analysis.wording import counted
 from zl_bench.model import OperatorVerdict, Status, Verdict
 
 

@@ -8,6 +8,7 @@ from typing import TypeVar
 
 from zl_bench.analysis.pairing import NOTHING_UNSTABLE, criterion_print, pair_rows, self_differences, unreadable_row
 from zl_bench.analysis.prints import Fingerprints, StageRules
+from zl_bench.analysis.wording import counted
 from zl_bench.model import (
     SIDES,
     Absence,
@@ -110,15 +111,23 @@ def sort_node(before: Run, after: Run, prints: Fingerprints, rules: StageRules, 
 
 
 def captured(run: Run) -> Run:
-    """The run itself, or a failed run without rows if it compiled kernels and its rows show no launch of any.
+    """The run itself, or a failed run without rows if a shared cache may have given it the other side's code, or if it
+    compiled kernels and its rows show no launch of any.
 
     Such rows would read as NO_KERNEL while the cache says otherwise (R4). Compiles of a run that failed explain
     themselves: a row or a test that raised after compiling leaves kernels behind that no row ever launched.
     """
+    if run.foreign_kernels and run.rows:
+        reason = (
+            f"{', '.join(run.foreign_kernels)} came out of a cache that this run had not filled; its code may be the "
+            "other side's"
+        )
+        return replace(run, rows=(), absence=Absence("foreign cache", reason))
     failed = run.failed_rows or (run.absence is not None and not run.absence.clean)
-    if not run.compiles or not run.rows or failed or any(row.launches for row in run.rows):
+    compiled = max(run.compiles, run.cached_kernels)
+    if not compiled or not run.rows or failed or any(row.launches for row in run.rows):
         return run
-    reason = f"{run.compiles} kernels were compiled in {len(run.rows)} rows, but no launch of any was captured"
+    reason = f"{counted(compiled, 'kernel')} compiled in {counted(len(run.rows), 'row')}, but no launch was captured"
     return replace(run, rows=(), absence=Absence("nothing captured", reason))
 
 
@@ -153,7 +162,10 @@ def _missing_on(side: Side, here: _Half, there: _Half) -> tuple[list[BrokenRow],
     missing = []
     for key in there.rows:
         failure = here.failed.get(key)
-        if failure is not None:
+        if failure is not None and failure.phase == "read":
+            # Measured, but its record is damaged: that is no doing of the switch.
+            one_sided.append(OneSidedRow(key, OTHER[side], failure.message))
+        elif failure is not None:
             broken.append(BrokenRow(key, side, failure.phase, failure.kernel, failure.stage, failure.message))
         elif key not in here.rows:
             missing.append(key)

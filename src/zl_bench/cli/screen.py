@@ -162,6 +162,11 @@ def screen(
     assignments = [parse_assignments(pairs) for pairs in (env, env_before, env_after)]
     if any(switch.kind == "variable" and switch.name in pairs for pairs in assignments):
         raise UsageError(f"{switch.name} is the switch under test; write its values there, as in {switch.name}=x..y.")
+    if switch.is_null_control and assignments[1] != assignments[2]:
+        raise UsageError(
+            f"{switch.text} asks for a null control, and --env-before and --env-after make the sides differ. Put the "
+            "variable that differs into --switch."
+        )
     if pins is not None:
         require_runs(pins)
     # The last check of all: a mistake on the command line leaves no folder.
@@ -220,10 +225,14 @@ class _PatientConsole(Console):
 def _root(root: Path | None, axis: str) -> Path:
     if root is None:
         return new_default_root(Path("runs").absolute(), axis, datetime.now())
+    if str(root) == ".":
+        raise UsageError("--root would be the working directory itself; name a folder of its own.")
     try:
         root.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise EnvironmentUnfit(f"--root {root} can not be created: {error.strerror or error}.") from error
+        raise EnvironmentUnfit(
+            f"--root {root} can not be created: {error.strerror or error}. Name a folder that can."
+        ) from error
     return root.absolute()
 
 

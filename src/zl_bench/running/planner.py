@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from zl_bench.errors import EnvironmentUnfit
+from zl_bench.errors import EnvironmentUnfit, UsageError
 from zl_bench.inside.zl_probe import wire
 from zl_bench.model import Pin, Side
 from zl_bench.running.environment import recordable
@@ -71,6 +71,7 @@ def prepare(plan: RunPlan, environment: Mapping[str, str]) -> Path:
     written_down = {"side": plan.side, "environment": recordable({**environment, **given["caches"]})}
     try:
         if plan.directory.exists():
+            _require_a_run(plan.directory)
             shutil.rmtree(plan.directory)  # what an interrupted attempt left must not be taken for this run's
         plan.directory.mkdir(parents=True)
         input_file = plan.directory / wire.INPUT_FILE
@@ -82,3 +83,13 @@ def prepare(plan: RunPlan, environment: Mapping[str, str]) -> Path:
             "Every finished operator is kept; make room and go on with --resume."
         ) from error
     return input_file
+
+
+def _require_a_run(directory: Path) -> None:
+    """Refuse to replace anything but what a run has left. Raises UsageError for a user's own folder of that name."""
+    if directory.is_dir() and ((directory / wire.INPUT_FILE).is_file() or not any(directory.iterdir())):
+        return
+    raise UsageError(
+        f"{directory} is not a run's and would have to make way for one. Nothing was removed; name another folder "
+        "with --root."
+    )

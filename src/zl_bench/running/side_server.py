@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
-import signal
 import socket
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -149,7 +148,7 @@ class SideServer:
         if "gone" in message:
             return ProcessOutcome("not started", detail="the side's server ended unexpectedly")
         if "signal" in message:
-            return ProcessOutcome("signal", message["signal"], _signal_name(message["signal"]))
+            return ProcessOutcome("signal", message["signal"])
         return ProcessOutcome("exited", message["code"])
 
     async def _kill(self, number: int, end: asyncio.Future[dict[str, Any]]) -> None:
@@ -191,10 +190,3 @@ async def _greeting(reader: asyncio.StreamReader) -> dict[str, Any]:
     if isinstance(message, dict) and str(message.get("failed", "")).strip():
         raise ValueError(str(message["failed"]).strip().splitlines()[-1])
     raise ValueError(f"its first word was {line[:80]!r}")
-
-
-def _signal_name(number: int) -> str:
-    try:
-        return signal.Signals(number).name
-    except ValueError:
-        return f"signal {number}"

@@ -6,11 +6,14 @@ import signal
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from zl_bench.analysis.wording import counted
 from zl_bench.model import Absence, FailedRow, ProcessOutcome
 from zl_bench.store.events import Event, number, of_kind, text
 
 NOTHING_COLLECTED = 5
 """Pytest's exit status when no test was collected."""
+ENDED_EARLY = {2: "pytest was interrupted from within", 3: "pytest had an internal error"}
+"""Pytest's exit statuses that say nothing of any test; who ends a run from outside uses a signal."""
 
 
 @dataclass(frozen=True)
@@ -55,9 +58,18 @@ def _record_cut_short(record: Record, activity: str) -> Absence | None:
     end = next(of_kind(record.events, "end"), None)
     if end is None:
         status = f"the process ended with exit status {outcome.code} before the end of its record"
-        return Absence("crashed", _listed(status, outcome.detail, activity))
-    if outcome.code not in (0, number(end, "exit")):
+        return Absence("crashed", _listed(status, outcome.detail, activity, "see run.log"))
+    exit_status = number(end, "exit")
+    if outcome.code not in (0, exit_status):
         return Absence("crashed", _listed(f"exit status {outcome.code} after its last event", outcome.detail))
+    # A file that can not be collected interrupts pytest too, and has told its own reason.
+    if exit_status in ENDED_EARLY and not any(
+        test.get("outcome") == "failed" for test in of_kind(record.events, "test")
+    ):
+        return Absence("crashed", _listed(ENDED_EARLY[exit_status], activity, "see run.log"))
+    unrun = end.get("unrun") or []
+    if unrun:
+        return Absence("crashed", f"the session ended before {counted(len(unrun), 'collected test')} ran: {unrun[0]}")
     return None
 
 
@@ -91,12 +103,13 @@ def _nothing(events: Sequence[Event], exit_status: int, tested: bool) -> Absence
     """The absence of a run that ended in order, without rows, and without a test that says why."""
     if tested:
         compiles = sum(1 for _ in of_kind(events, "compile"))
-        though = f", though {compiles} kernels were compiled" if compiles else ""
+        though = f", though {counted(compiles, 'kernel')} compiled" if compiles else ""
         return Absence("nothing captured" if compiles else "nothing collected", f"the test measured nothing{though}")
     if exit_status in (0, NOTHING_COLLECTED):
         return Absence("nothing collected", "no test was collected")
-    told = text(next(of_kind(events, "end"), {}), "message").splitlines()
-    why = told[-1].strip() if told else "see run.log"
+    told = [line.strip() for line in text(next(of_kind(events, "end"), {}), "message").splitlines() if line.strip()]
+    errors = [line for line in told if "error" in line.lower()]
+    why = (errors or told or ["see run.log"])[0]
     return Absence("failed", f"pytest ended with exit status {exit_status} before any test ran: {why}")
 
 

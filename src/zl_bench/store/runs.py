@@ -34,10 +34,21 @@ def read_run(directory: Path, node: str, side: Side, outcome: ProcessOutcome) ->
     A damaged record is no error: the events before the damage count, and the run's absence names it.
     """
     events, damage = _events(directory / EVENTS_FILE)
+    try:
+        return _run(directory, node, side, events, damage, outcome)
+    except (KeyError, AttributeError, TypeError, ValueError) as error:
+        damage = f"{EVENTS_FILE} holds an event that can not be understood ({type(error).__name__}: {error})"
+        return _run(directory, node, side, (), damage, outcome)
+
+
+def _run(directory: Path, node: str, side: Side, events: Sequence[Event], damage: str, outcome: ProcessOutcome) -> Run:
     kernels = {str(event["id"]): _kernel(directory, event) for event in of_kind(events, "kernel")}
     rows, unknown = _rows(events, kernels)
-    failed = (*(_failed_row(event) for event in of_kind(events, "row_failed")), *unknown)
+    # Of a row that is told twice the last word counts: it also knows whether the failure ended the test.
+    told = {row.key: row for row in (*unknown, *(_failed_row(event) for event in of_kind(events, "row_failed")))}
+    failed = tuple(told.values())
     begin: Event = next(of_kind(events, "begin"), {})
+    end: Event = next(of_kind(events, "end"), {})
     return Run(
         node=node,
         side=side,
@@ -50,17 +61,29 @@ def read_run(directory: Path, node: str, side: Side, outcome: ProcessOutcome) ->
             for event in of_kind(events, "pin_missing")
         ),
         compiles=sum(1 for _ in of_kind(events, "compile")),
+        cached_kernels=number(end, "cached_kernels"),
+        foreign_kernels=tuple(
+            dict.fromkeys(text(event, "kernel") for event in of_kind(events, "compile") if event.get("foreign"))
+        ),
         absence=absence(Record(events, damage, outcome, bool(rows), failed, _operator(directory, node))),
         environment=dict(begin),
     )
 
 
 def write_outcome(directory: Path, outcome: ProcessOutcome) -> None:
-    """Keep how a run's process ended beside its events, so that the run can be judged again later."""
+    """Keep how a run's process ended beside its events, so that the run can be judged again later.
+
+    A run that removed its own directory has nothing to keep it beside; its absence will say that it left no record.
+    """
+    if not directory.is_dir():
+        return
     try:
         (directory / OUTCOME_FILE).write_text(json.dumps(asdict(outcome)) + "\n", encoding="utf-8")
     except OSError as error:
-        raise EnvironmentUnfit(f"can not write {directory / OUTCOME_FILE}: {error.strerror or error}.") from error
+        raise EnvironmentUnfit(
+            f"can not write {directory / OUTCOME_FILE}: {error.strerror or error}. Every finished operator is "
+            "kept; make room, or check the permissions, and go on with --resume."
+        ) from error
 
 
 def read_outcome(directory: Path) -> ProcessOutcome:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,6 +11,7 @@ from pathlib import Path
 from zl_bench.errors import UsageError
 from zl_bench.model import split_entry
 
+SOURCE_SUFFIXES = frozenset({".py", ".ini", ".toml", ".cfg", ".yaml", ".yml", ".json"})
 LISTED = 8
 """Nodes that a note spells out."""
 
@@ -150,3 +152,19 @@ def _nearest(suite: Suite, operator: str) -> str:
         known = [part for node in suite.nodes for part in (node.file, node.node)]
     near = difflib.get_close_matches(operator, dict.fromkeys(known), n=3, cutoff=0.5)
     return f" Did you mean {' or '.join(near)}?" if near else ""
+
+
+def content_hash(root: Path) -> str:
+    """SHA-256 over the names and contents of the suite's source and configuration files, hidden folders left out."""
+    digest = hashlib.sha256()
+    for path in sorted(root.rglob("*")):
+        below = path.relative_to(root)
+        if (
+            path.suffix not in SOURCE_SUFFIXES
+            or any(part.startswith(".") for part in below.parts)
+            or not path.is_file()
+        ):
+            continue
+        digest.update(f"{below.as_posix()}\0".encode("utf-8", "surrogateescape"))
+        digest.update(hashlib.sha256(path.read_bytes()).digest())
+    return digest.hexdigest()

@@ -37,7 +37,7 @@ def _configuration(root: Path) -> Path:
 def _nodes(file: Path, root: Path) -> Iterator[TestNode]:
     try:
         tree = ast.parse(file.read_bytes(), filename=str(file))  # bytes, so that Python finds the encoding
-    except (OSError, SyntaxError, ValueError) as error:
+    except (OSError, SyntaxError, ValueError, RecursionError, MemoryError) as error:
         raise UsageError(f"{file} can not be read as Python: {error}.") from error
     functions = {  # by name: of two with the same one, Python keeps the last
         statement.name: statement

@@ -26,7 +26,7 @@ from zl_bench.running.switch import Switch
 from zl_bench.store.pins import recorded_pins
 from zl_bench.store.request import ScreenRequest, read_request, require_same, write_request
 from zl_bench.store.screen import ScreenRecord
-from zl_bench.suites.base import Entry, Suite
+from zl_bench.suites.base import Entry, Suite, content_hash
 from zl_bench.workflow.liveness import Liveness, examine
 from zl_bench.workflow.pair import PairSettings, screen_operator
 
@@ -171,7 +171,12 @@ def _settle_request(plan: ScreenPlan, builds: Mapping[str, str]) -> None:
         pins=str(plan.pins.absolute()) if plan.pins else None,
         self_check=plan.self_check,
         criterion=plan.backend.criterion_stage,
-        extra={**builds, "suite folder": str(plan.suite.root), "dtypes": "first" if plan.first_dtype else "own"},
+        extra={
+            **builds,
+            "suite folder": str(plan.suite.root),
+            "suite's files": content_hash(plan.suite.root),
+            "dtypes": "first" if plan.first_dtype else "own",
+        },
     )
     recorded = read_request(plan.root)
     if recorded is not None and plan.resume:

@@ -9,7 +9,8 @@ from pathlib import Path
 from zl_bench.analysis.nodes import distinct_rows
 from zl_bench.analysis.pairing import match_launches
 from zl_bench.analysis.prints import Unreadable
-from zl_bench.analysis.reasons import counted, describe_broken, describe_row
+from zl_bench.analysis.reasons import describe_broken, describe_row
+from zl_bench.analysis.wording import counted
 from zl_bench.errors import UsageError, ZlBenchError
 from zl_bench.ir.diff import unified_diff
 from zl_bench.ir.stages import order_stages

@@ -39,8 +39,8 @@ def copy_(native: Any, func: Any, args: Any, kwargs: Any) -> Any:
     torch, (target, source) = native.torch, args[:2]
     if target.device.type == source.device.type or target.layout != torch.strided or source.layout != torch.strided:
         return NotImplemented
-    plain = target.dtype == source.dtype and target.shape == source.shape
-    if not (plain and target.is_contiguous() and source.is_contiguous()):
+    same = (target.dtype, target.shape, target.stride()) == (source.dtype, source.shape, source.stride())
+    if not (same and _is_dense(target)):
         with native.mode:
             dense = target if target.is_contiguous() else torch.empty_like(target, memory_format=torch.contiguous_format)
             dense.copy_(source.to(target.dtype).expand_as(target).contiguous())
@@ -51,6 +51,16 @@ def copy_(native: Any, func: Any, args: Any, kwargs: Any) -> Any:
         return NotImplemented  # host to device: the fake operator knows
     target.copy_(native.values.needed(source, "aten::copy_ to the host"))
     return target
+
+
+def _is_dense(tensor: Any) -> bool:
+    """Whether the tensor fills one block of memory, in whatever order of its dimensions."""
+    expected = 1
+    for stride, extent in sorted(zip(tensor.stride(), tensor.shape, strict=True)):
+        if extent != 1 and stride != expected:
+            return False
+        expected *= extent
+    return True
 
 
 def to_copy(native: Any, func: Any, args: Any, kwargs: Any) -> Any:
@@ -112,6 +122,15 @@ def masked_select(native: Any, func: Any, args: Any, kwargs: Any) -> Any:
         return native.torch.ops.aten.index.Tensor(tensor, [mask])
 
 
+def check_errors(native: Any, func: Any, args: Any, kwargs: Any) -> Any:
+    """Whether a factorisation succeeded is read from the device; where nobody knows, it is supposed to have."""
+    info = args[0]
+    if native.values.known(info) is not None and not native.values.is_guessed(info):
+        return NotImplemented
+    native.values.guesses += 1
+    return None
+
+
 TABLE: dict[str, Composition] = {
     "zero_": zero_,
     "fill_": fill_,
@@ -124,4 +143,5 @@ TABLE: dict[str, Composition] = {
     "index_put_": index,
     "_index_put_impl_": index,
     "masked_select": masked_select,
+    "_linalg_check_errors": check_errors,
 }

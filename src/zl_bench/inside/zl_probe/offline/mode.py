@@ -7,6 +7,8 @@ call, so that nested calls are routed as on a card.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from .native import Native
@@ -15,8 +17,6 @@ from .values import LIMIT, HostValues
 
 REFERENCE_FAILURES = (RuntimeError, NotImplementedError, TypeError, ValueError, IndexError)
 """What an operator of the host may raise for arguments which the accelerator's would take."""
-
-
 def make_mode(device_type: str, routes: Routes, values: HostValues, philox: Any) -> Any:
     """The mode, to be entered once and kept. Imports torch's fake tensors."""
     import torch
@@ -38,6 +38,7 @@ def make_mode(device_type: str, routes: Routes, values: HostValues, philox: Any)
             self.values = values
             self.native = Native(torch, self, device_type, values, philox)
             self._composite: dict[Any, bool] = {}
+            self._below_autograd = False
 
         def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
             if func is device_query and isinstance(args[0], FakeTensor):
@@ -57,16 +58,30 @@ def make_mode(device_type: str, routes: Routes, values: HostValues, philox: Any)
 
         def _routed(self, func: Any, route: Route, args: Any, kwargs: Any) -> Any:
             reference = self._reference_arguments(func, args, kwargs)
-            with self:
-                if self._is_composite(func):
-                    # Autograd has not recorded it, so it must record what the function calls, as it would on a card.
-                    with torch.overrides.enable_reentrant_dispatch():
-                        result = route(*args, **kwargs)
-                else:
-                    result = route(*args, **kwargs)
+            with self, self.autograd_as_found(func):
+                result = route(*args, **kwargs)
             if reference is not None:
                 self._learn(func, args, kwargs, result, reference)
+            else:
+                self.native.suppose(func, result)
             return result
+
+        @contextmanager
+        def autograd_as_found(self, func: Any) -> Iterator[None]:
+            """For what an operator calls: autograd as it was before the operator, where autograd has not recorded it.
+
+            The dispatcher hides autograd from a mode. On a card it does not hide it from a composite operator, unless that
+            was itself called by an operator that autograd had recorded.
+            """
+            if self._is_composite(func) and not self._below_autograd:
+                with torch.overrides.enable_reentrant_dispatch():
+                    yield
+                return
+            before, self._below_autograd = self._below_autograd, True
+            try:
+                yield
+            finally:
+                self._below_autograd = before
 
         def _is_composite(self, func: Any) -> bool:
             if func not in self._composite:

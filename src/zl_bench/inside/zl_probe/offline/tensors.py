@@ -43,6 +43,7 @@ def install(target: Target) -> HostValues | None:
     torch.Generator = generator_class
     _neutralise_device_initialisation(torch)
     _give_addresses()
+    _give_lists(torch, values)
     _redispatch_through(torch, mode)
     autograd.install(torch, lambda tensor: tensor.device.type == device_type)
     python_api.install(torch, device_type)
@@ -96,6 +97,17 @@ def _set_device_guard(torch: Any) -> None:
     torch._C._ensureCUDADeviceGuardSet()
     if registry[1] == ctypes.addressof(guard):
         registry[1] = None
+
+
+def _give_lists(torch: Any, values: HostValues) -> None:
+    """Answer `tolist` at once; torch would ask for each element."""
+    from torch._subclasses.fake_tensor import FakeTensor
+
+    def tolist(tensor: Any) -> Any:
+        with torch.utils._python_dispatch._disable_current_modes():
+            return values.needed(tensor, "Tensor.tolist").tolist()
+
+    FakeTensor.tolist = tolist
 
 
 def _redispatch_through(torch: Any, mode: Any) -> None:

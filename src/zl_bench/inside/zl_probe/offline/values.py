@@ -18,7 +18,7 @@ LIMIT = 64 * 1024
 GUESS_LIMIT = 1 << 20
 """Elements up to which values are guessed one by one."""
 ATTRIBUTE = "_zl_values"
-COUNT_GUESS = 16
+COUNT_GUESS = 8
 """A guess for a lone integer of the device, which most often counts something."""
 
 
