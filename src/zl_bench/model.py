@@ -120,6 +120,8 @@ class Pin:
     position: int
     candidates: int
     how: Literal["tuned", "first", "all", "replayed"]
+    origin: str = ""
+    """Of a replayed choice that no card has timed: how it was made (`first`, `all`)."""
 
 
 @dataclass(frozen=True)

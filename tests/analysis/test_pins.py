@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Literal
 
 import pytest
@@ -50,6 +51,11 @@ def test_tuned_on_a_card_is_replayed() -> None:
 def test_a_decision_that_was_not_replayed_shows() -> None:
     assert label([pin("tuned"), pin("tuned", key="1024")], [pin("replayed")]) == "replayed 1/2"
     assert label([], [pin("tuned")]) == "replayed 0/1"
+
+
+def test_the_replay_of_a_choice_that_no_card_timed_promises_no_more_than_the_choice() -> None:
+    assert label([replace(pin("replayed"), origin="first")], [pin("replayed")]) == "first 1/36"
+    assert label([replace(pin("replayed", candidates=1), origin="all")], [pin("replayed")]) == "all 1/1"
 
 
 def test_any_first_makes_the_label_first() -> None:

@@ -147,6 +147,15 @@ class Ran:
         rows = [row for row in self.of("row") if operator in (None, row["operator"])]
         return [[kernels[number] for number in row["launches"]] for row in rows]
 
+    def failed_rows(self):
+        """What is known of each failed row: the last event of its key."""
+        fields = ("node", "operator", "dtype", "ordinal", "detail")
+        return list({tuple(event[field] for field in fields): event for event in self.of("row_failed")}.values())
+
+    def failed_row(self):
+        (failed,) = self.failed_rows()
+        return failed
+
     def skip_as(self, operator):
         """Skip the current test where the benchmark skipped itself, for its reason."""
         for event in self.of("test"):

@@ -8,7 +8,9 @@ from pathlib import Path
 import pytest
 from probe_side import PATIENCE, environment
 from zl_probe import case
+from zl_probe.caches import RunCache
 from zl_probe.compat import mthreads
+from zl_probe.pins import Pins
 from zl_probe.recorder import Recorder
 
 FFT = "benchmark/test_fft.py"
@@ -195,7 +197,8 @@ class TestThePlaceOfCompatPlugins:
             given = {"wire": 1, "suite": "builtin", "out": str(tmp_path), "target": None}
             given.update(rootdir=str(tmp_path), pytest_args=[])
             seen = []
-            monkeypatch.setattr(case, "install", lambda given, recorder: None)
+            parts = case.Parts(None, Pins("first", [], None, None), RunCache(str(tmp_path)))
+            monkeypatch.setattr(case, "install", lambda given, recorder: parts)
             monkeypatch.setattr(case.versions, "versions", dict)
             monkeypatch.setattr(pytest, "main", lambda arguments, plugins: seen.extend(plugins) or 0)
             case.run({**given, "node": "test_x.py", "dtype": None, **fields})

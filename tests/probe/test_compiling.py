@@ -66,7 +66,7 @@ def test_a_pass_that_this_triton_does_not_have_ends_the_run(cases):
 
 def test_a_failing_pass_manager_is_a_failed_row_with_the_compiler_s_own_words(cases):
     ran = cases.run("bench_failing.py::test_dot", drop_pass=ACCELERATE, stages="all")
-    failed, compiler = ran.one("row_failed"), ran.one("compile_failed")
+    failed, compiler = ran.failed_row(), ran.one("compile_failed")
     assert (failed["operator"], failed["ordinal"], failed["phase"], failed["kernel"]) == ("dot", 0, "compile", "dot")
     assert failed["stage"].startswith("llir")
     assert failed["whole_test"] is True
@@ -97,7 +97,7 @@ def test_a_failing_kernel_leaves_the_other_tests_alone(cases):
 
 def test_an_error_in_the_kernel_s_source_fails_in_the_frontend(cases):
     ran = cases.run("bench_failing.py::test_frontend")
-    failed = ran.one("row_failed")
+    failed = ran.failed_row()
     assert (failed["phase"], failed["kernel"], failed["stage"]) == ("compile", "misspelt", "frontend")
     assert failed["ordinal"] == 1  # the row before it was measured
     assert "offsett" in failed["message"]
@@ -105,14 +105,14 @@ def test_an_error_in_the_kernel_s_source_fails_in_the_frontend(cases):
 
 
 def test_a_compiler_error_is_found_behind_the_suite_s_own(cases):
-    failed = cases.run("bench_failing.py::test_wrapped_compiler_error").one("row_failed")
+    failed = cases.run("bench_failing.py::test_wrapped_compiler_error").failed_row()
     assert failed["message"].startswith("ValueError: the operator failed")
     assert (failed["phase"], failed["kernel"], failed["stage"]) == ("compile", "misspelt", "frontend")
 
 
 def test_an_error_of_the_suite_is_a_failure_of_the_run(cases):
     ran = cases.run("bench_failing.py::test_run")
-    failed = ran.one("row_failed")
+    failed = ran.failed_row()
     assert (failed["phase"], failed["kernel"], failed["stage"], failed["ordinal"]) == ("run", "", "", 1)
     assert failed["message"].startswith("KeyError: 'missing' (bench_failing.py:")
     assert len(ran.of("row")) == 1
@@ -120,7 +120,7 @@ def test_an_error_of_the_suite_is_a_failure_of_the_run(cases):
 
 def test_an_error_in_a_fixture_is_a_failure_too(cases):
     ran = cases.run("bench_failing.py::test_fixture")
-    failed = ran.one("row_failed")
+    failed = ran.failed_row()
     assert (failed["phase"], failed["operator"], failed["ordinal"]) == ("run", "fixture", 0)
     assert "LookupError: no such data" in failed["message"]
 
@@ -128,4 +128,4 @@ def test_an_error_in_a_fixture_is_a_failure_too(cases):
 def test_what_needs_a_device_is_named(cases):
     ran = cases.run("bench_failing.py::test_needs_device")
     assert ran.one("needs_device")["operation"] == "aten.nonzero"
-    assert ran.one("row_failed")["phase"] == "run"
+    assert ran.failed_row()["phase"] == "run"

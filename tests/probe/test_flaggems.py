@@ -102,7 +102,7 @@ def suite(tmp_path_factory):
 
 def run(cases, suite, test, dtype=None):
     node = "benchmark/test_copy.py::" + test
-    return cases.run(node, suite="flaggems", rootdir=str(suite), dtype=dtype, dtype_by="option")
+    return cases.run(node, suite="flaggems", rootdir=str(suite), dtype=dtype)
 
 
 def test_rows_are_named_by_the_benchmark_object(cases, suite):
@@ -121,7 +121,7 @@ def test_the_first_own_dtype_can_be_asked_for(cases, suite):
 def test_a_failing_shape_loses_no_earlier_row(cases, suite):
     ran = run(cases, suite, "test_fails_late")
     assert [row["detail"] for row in ran.of("row")] == ["[64]", "[128]"]
-    failed = ran.one("row_failed")
+    failed = ran.failed_row()
     assert (failed["operator"], failed["dtype"], failed["detail"]) == ("fails", "float16", "[256]")
     assert failed["message"].startswith("KeyError: 'no such shape'")
 

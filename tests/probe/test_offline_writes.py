@@ -3,7 +3,7 @@
 from zl_probe.offline.writes import parse_writes
 
 COPY = """module {
-  tt.func public @copy(%x: !tt.ptr<f32> {tt.divisibility = 16 : i32}, %out: !tt.ptr<f32>, %n: i32) attributes {noinline = false} {
+  tt.func public @copy(%x: !tt.ptr<f32> {tt.divisibility = 16 : i32}, %out: !tt.ptr<f32>, %n: i32) attributes {} {
     %0 = tt.splat %x : !tt.ptr<f32> -> tensor<64x!tt.ptr<f32>> loc(#loc1)
     %1 = tt.addptr %0, %c : tensor<64x!tt.ptr<f32>>, tensor<64xi32> loc(#loc2)
     %2 = tt.load %1, %m : tensor<64x!tt.ptr<f32>> loc(#loc3)
@@ -54,4 +54,4 @@ def test_a_pointer_carried_by_a_loop_is_followed():
 def test_unsure_means_yes():
     assert parse_writes(COPY).may_write(0, 3)
     assert parse_writes("") is None
-    assert parse_writes(COPY.replace("tt.return", 'tt.call @other(%x) : () -> ()')) is None
+    assert parse_writes(COPY.replace("tt.return", "tt.call @other(%x) : () -> ()")) is None

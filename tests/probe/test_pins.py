@@ -3,6 +3,7 @@
 import json
 
 import pytest
+from zl_probe.pins import kernel_of
 
 pytestmark = pytest.mark.integration
 FIRST, MIDDLE, LAST = (f'{{"BLOCK":{block},"num_ctas":1,"num_stages":2,"num_warps":4}}' for block in (256, 64, 128))
@@ -18,17 +19,19 @@ def replay(*records):
 
 @pytest.fixture(scope="module")
 def recorded(cases):
-    """The pin of the plain tuner."""
+    """The pin of the plain tuner, as if a card had made the choice."""
     ran = cases.run("bench_pins.py::test_plain")
     pin = ran.one("pin")
-    return {field: pin[field] for field in ("tuner", "key", "configuration", "position", "candidates", "how")}
+    return {field: pin[field] for field in ("tuner", "key", "configuration", "position", "candidates")} | {
+        "how": "tuned"
+    }
 
 
 def test_first_takes_the_first_candidate_and_compiles_no_other(cases, recorded):
     ran = cases.run("bench_pins.py::test_plain")
     assert ran.pins() == [(0, 3, "first")]
     assert recorded["configuration"] == FIRST
-    assert recorded["tuner"] == "bench_pins.copy"
+    assert kernel_of(recorded["tuner"]) == "bench_pins.copy"
     assert blocks(ran.rows()[0]) == [256]
     assert ran.rows()[0][0]["configuration"] == FIRST
     assert len(ran.of("compile")) == 1
@@ -64,7 +67,7 @@ def test_first_passes_over_a_candidate_that_does_not_compile_or_fit(cases, node)
 def test_when_no_candidate_compiles_the_row_fails_with_the_compiler_s_message(cases):
     for mode in ("first", "all"):
         ran = cases.run("bench_pins.py::test_no_configuration_compiles", pins={"mode": mode, "records": []})
-        failed = ran.one("row_failed")
+        failed = ran.failed_row()
         assert (failed["phase"], failed["kernel"], failed["stage"]) == ("compile", "impossible", "frontend")
         assert "no block is large enough" in failed["message"]
         assert len(ran.of("compile_failed")) == 3
@@ -128,7 +131,7 @@ def test_a_configuration_that_the_tuner_no_longer_has_is_missing(cases, recorded
 def test_a_replayed_configuration_that_does_not_compile_is_a_failure_and_never_tuned_again(cases):
     pin = cases.run("bench_pins.py::test_static_assert").one("pin")
     ran = cases.run("bench_pins.py::test_static_assert", pins=replay({**pin, "configuration": FIRST}))
-    failed = ran.one("row_failed")
+    failed = ran.failed_row()
     assert (failed["phase"], failed["kernel"], failed["stage"]) == ("compile", "choosy", "frontend")
     assert "too large a block" in failed["message"]
     assert len(ran.of("compile_failed")) == 1
@@ -141,7 +144,7 @@ def test_a_replayed_configuration_that_does_not_fit_is_a_failure(cases):
     pin = cases.run("bench_pins.py::test_shared_memory", stages="all").one("pin")
     wanted = pin["configuration"].replace('"num_stages":2', '"num_stages":6')
     ran = cases.run("bench_pins.py::test_shared_memory", stages="all", pins=replay({**pin, "configuration": wanted}))
-    assert "out of resource" in ran.one("row_failed")["message"]
+    assert "out of resource" in ran.failed_row()["message"]
     assert not ran.of("pin")
     assert not ran.of("row")
 
@@ -162,11 +165,11 @@ def test_heuristics_see_the_configuration(cases):
     ran = cases.run("bench_pins.py::test_heuristics_inside")
     ((kernel,),) = ran.rows()
     assert json.loads(kernel["constants"]) == {"BLOCK": 256, "FULL": True}
-    assert ran.one("pin")["tuner"] == "bench_pins.with_mask"
+    assert kernel_of(ran.one("pin")["tuner"]) == "bench_pins.with_mask"
     ran = cases.run("bench_pins.py::test_heuristics_outside")
     ((kernel,),) = ran.rows()
     assert json.loads(kernel["constants"]) == {"BLOCK": 256, "FULL": True}
-    assert ran.one("pin")["tuner"] == "bench_pins.with_mask"
+    assert kernel_of(ran.one("pin")["tuner"]) == "bench_pins.with_mask"
     assert json.loads(ran.one("pin")["key"])[0] == [["n", 1024], ["FULL", True]]
 
 

@@ -234,7 +234,12 @@ def test_a_session_that_pytest_ended_early_is_no_complete_run(tmp_path: Path, st
 
 def test_a_collected_test_that_never_ran_is_no_complete_run(tmp_path: Path) -> None:
     found = absence(tmp_path, BEGIN, COLLECTED, PASSED, {**end(0), "unrun": ["t.py::b", "t.py::c"]})
-    assert found == Absence("crashed", "the session ended before 2 collected tests ran: t.py::b")
+    assert found == Absence("crashed", "the session ended early, 2 collected tests never ran: t.py::b")
+
+
+def test_a_session_that_a_test_stopped_is_no_complete_run(tmp_path: Path) -> None:
+    found = absence(tmp_path, BEGIN, COLLECTED, PASSED, {**end(0), "stopped": "Exit: enough"})
+    assert found == Absence("crashed", "the session ended early, Exit: enough")
 
 
 @pytest.mark.parametrize(

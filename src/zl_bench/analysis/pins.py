@@ -44,7 +44,7 @@ def summarise_pins(pairs: Sequence[tuple[Run, Run]]) -> PinSummary:
         after = [pin for _, second in pairs for pin in second.pins]
         # A tuner that only the after side met was never pinned by anyone.
         return PinSummary(f"replayed 0/{len(_decisions(after))}" if after else "none")
-    how = {pin.how for pin in before}
+    how = {pin.origin or pin.how for pin in before}
     if how & {"first", "all"}:
         screened, candidates = _configurations(before)
         return PinSummary(f"{'first' if 'first' in how else 'all'} {screened}/{candidates}")

@@ -63,13 +63,14 @@ def _record_cut_short(record: Record, activity: str) -> Absence | None:
     if outcome.code not in (0, exit_status):
         return Absence("crashed", _listed(f"exit status {outcome.code} after its last event", outcome.detail))
     # A file that can not be collected interrupts pytest too, and has told its own reason.
-    if exit_status in ENDED_EARLY and not any(
-        test.get("outcome") == "failed" for test in of_kind(record.events, "test")
-    ):
-        return Absence("crashed", _listed(ENDED_EARLY[exit_status], activity, "see run.log"))
-    unrun = end.get("unrun") or []
-    if unrun:
-        return Absence("crashed", f"the session ended before {counted(len(unrun), 'collected test')} ran: {unrun[0]}")
+    if any(test.get("outcome") == "failed" for test in of_kind(record.events, "test")):
+        return None
+    stopped, unrun = text(end, "stopped").strip().rstrip(":"), end.get("unrun") or []
+    if exit_status in ENDED_EARLY:
+        return Absence("crashed", _listed(ENDED_EARLY[exit_status], stopped, activity, "see run.log"))
+    if stopped or unrun:
+        never = f"{counted(len(unrun), 'collected test')} never ran: {unrun[0]}" if unrun else ""
+        return Absence("crashed", _listed("the session ended early", stopped, never))
     return None
 
 

@@ -176,6 +176,7 @@ def _pin(event: Event) -> Pin:
         position=number(event, "position"),
         candidates=number(event, "candidates"),
         how=how if how in ("first", "all", "replayed") else "tuned",
+        origin=text(event, "origin"),
     )
 
 

@@ -26,9 +26,9 @@ class LibraryTuner(Autotuner):
         self.remembered = {}
 
     def run(self, *args, **kwargs):
-        self.nargs = dict(zip(self.arg_names, args))
+        self.nargs = dict(zip(self.arg_names, args, strict=False))
         if len(self.configs) > 1:
-            key = tuple(round_by(self.nargs[name]) for round_by, name in zip(self.strategy, self.keys))
+            key = tuple(round_by(self.nargs[name]) for round_by, name in zip(self.strategy, self.keys, strict=True))
             if key not in self.remembered:
                 self.remembered[key] = self.policy(args, kwargs)
             config = self.remembered[key]

@@ -1,5 +1,7 @@
 """Captures what a row's timed call launches: the compiled kernels, in order, and nothing else."""
 
+import contextlib
+from collections.abc import Iterator
 from typing import Any
 
 from . import kernels
@@ -17,6 +19,7 @@ class Capture:
     def __init__(self, recorder: Recorder):
         self._recorder = recorder
         self._launches: list[int] | None = None
+        self._paused = 0
         self._known: dict[int, int] = {}
         self._alive: list[Any] = []  # keeps captured handles, so that an id() is never reused
         self.configuration = ""
@@ -34,17 +37,35 @@ class Capture:
 
         CompiledKernel.launch_metadata = launch_metadata
 
+    @property
+    def active(self) -> bool:
+        """Whether launches are being collected."""
+        return self._launches is not None and not self._paused
+
     def start(self) -> None:
-        """Begin to collect the launches of one call."""
+        """Begin to collect the launches of one call. Raises RuntimeError while those of another are being collected."""
+        if self._launches is not None:
+            raise RuntimeError("the launches of another call are being collected")
         self._launches = []
 
     def stop(self) -> list[int]:
-        """End the collection and return the kernel ids in launch order."""
-        launches, self._launches = self._launches or [], None
+        """End the collection and return the kernel ids in launch order. Raises RuntimeError without a start."""
+        if self._launches is None:
+            raise RuntimeError("no launches are being collected")
+        launches, self._launches = self._launches, None
         return launches
 
+    @contextlib.contextmanager
+    def paused(self) -> Iterator[None]:
+        """Leave out what is launched meanwhile, such as the candidates that an autotuner times."""
+        self._paused += 1
+        try:
+            yield
+        finally:
+            self._paused -= 1
+
     def _launched(self, compiled: Any) -> None:
-        if self._launches is None:
+        if self._launches is None or self._paused:
             return
         if not _loads(compiled):
             return

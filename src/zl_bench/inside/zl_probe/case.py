@@ -3,9 +3,11 @@
 import importlib
 import json
 import os
+from dataclasses import dataclass
 from typing import Any
 
-from . import diagnostics, flaggems, versions, wire
+from . import diagnostics, flaggems, seeding, versions, wire
+from .caches import RunCache
 from .capture import Capture
 from .compiling import Compiling
 from .passes import Pipeline
@@ -36,7 +38,16 @@ def load_input(path: str) -> dict[str, Any]:
     return given
 
 
-def install(given: dict[str, Any], recorder: Recorder) -> Rows:
+@dataclass(frozen=True)
+class Parts:
+    """The installed parts that are asked again when the run ends."""
+
+    rows: Rows
+    pins: Pins
+    cache: RunCache
+
+
+def install(given: dict[str, Any], recorder: Recorder) -> Parts:
     """Put every part of the probe that the input asks for into this process, before a benchmark file is imported."""
     if given["target"]:
         from . import offline
@@ -53,7 +64,9 @@ def install(given: dict[str, Any], recorder: Recorder) -> Rows:
     pins.install()
     rows = Rows(recorder, capture, pins)
     rows.install()
-    return rows
+    cache = RunCache(given["caches"]["TRITON_CACHE_DIR"])
+    cache.install()
+    return Parts(rows, pins, cache)
 
 
 def compat_plugins(given: dict[str, Any], recorder: Recorder) -> list[Any]:
@@ -78,12 +91,21 @@ def run(given: dict[str, Any]) -> int:
     recorder = Recorder(given["out"])
     recorder.event("begin", wire=wire.WIRE_VERSION, pid=os.getpid(), target=given["target"], **versions.versions())
     flaggems.rebind_caches()
-    rows = install(given, recorder)
+    seeding.seed_host()
+    parts = install(given, recorder)
     arguments = [*PYTEST_ARGUMENTS, "--rootdir", given["rootdir"], *given["pytest_args"], given["node"]]
     position = diagnostics.log_position()
-    probe = _probe_plugin(given, recorder, rows)
+    probe = _probe_plugin(given, recorder, parts.rows)
     status = int(pytest.main(arguments, plugins=[*compat_plugins(given, recorder), probe]))
     usage_error = status == int(pytest.ExitCode.USAGE_ERROR)
     message = diagnostics.printed_since(position).strip() if usage_error else ""
-    recorder.event("end", exit=status, message=message)
+    parts.pins.finish()
+    recorder.event(
+        "end",
+        exit=status,
+        message=message,
+        stopped=probe.stopped,
+        unrun=probe.unrun(),
+        cached_kernels=parts.cache.kernels(),
+    )
     return status

@@ -35,6 +35,7 @@ class Compiling:
         self._pipeline = pipeline
         self._stop_after = stop_after
         self._stage = ""
+        self._own: set[str] = set()  # hashes of what this process compiled itself
 
     def install(self) -> None:
         """Replace the compile functions and each back end's add_stages in this process."""
@@ -95,8 +96,10 @@ class Compiling:
                 raise
             setattr(compiled, OPTIONS_ATTRIBUTE, options)
             seconds = round(time.perf_counter() - start, 4)
-            # A cache hit runs no stage at all.
-            self._recorder.event("compile", kernel=name, seconds=seconds, cached=self._stage == FRONTEND)
+            cached = self._stage == FRONTEND  # a cache hit runs no stage at all
+            foreign = cached and compiled.hash not in self._own
+            self._own.add(compiled.hash)
+            self._recorder.event("compile", kernel=name, seconds=seconds, cached=cached, foreign=foreign)
             return compiled
 
         return watched_compile

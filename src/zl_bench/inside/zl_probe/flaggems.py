@@ -1,7 +1,7 @@
 """What the probe knows of FlagGems: how its benchmark classes name rows, and which of its caches belong to one run.
 
 Watches the `Benchmark` objects of an untouched checkout. Contract (benchmark/base.py): for each dtype `run` asks
-`get_input_iter`, for each input `record_shapes`, and then `get_latency` of torch's operator, if asked for, and of FlagGems' own.
+`get_input_iter`, for each input `record_shapes`, and then `get_latency` of torch's operator, if asked for, and of its own.
 """
 
 from __future__ import annotations

@@ -5,9 +5,14 @@ Modes (input.json, `pins.mode`):
     first   no timing is possible: take the first candidate that compiles
     all     launch every candidate that compiles
     replay  force the recorded choice; a choice without a record falls back to `first` and is reported missing
+
+A tuner is known across sides by the text `module.kernel#digest`, where the digest is that of its candidates whatever their
+order. Several tuner objects that are alike in both, as a factory makes them, get `.2`, `.3` … in the order of their first use:
+nothing else tells them apart, so a side that uses them in another order swaps their choices.
 """
 
 import functools
+import hashlib
 import re
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -20,6 +25,8 @@ from .recorder import Recorder
 PROCESS_ID = re.compile(r"pid_?\d+")
 """Generated modules may have it in their names."""
 
+UNTIMED = ("first", "all")
+"""Ways to choose without a card; the replay of such a choice names it as its origin."""
 Key = tuple[str, str]
 """(tuner, key): which autotuner, and for which of its tuning keys."""
 
@@ -36,6 +43,17 @@ def tuner_name(tuner: Any) -> str:
     function = getattr(tuner, "base_fn", tuner.fn)
     name = "{}.{}".format(getattr(function, "__module__", ""), getattr(function, "__qualname__", "kernel"))
     return PROCESS_ID.sub("pid", name)
+
+
+def candidates_digest(configs: Iterable[Any]) -> str:
+    """Eight hexadecimal digits that tell one list of candidates from another, whatever its order."""
+    texts = sorted(map(configuration_text, configs))
+    return hashlib.sha256(kernels.canonical(texts).encode()).hexdigest()[:8]
+
+
+def kernel_of(name: str) -> str:
+    """The tuned kernel's part of a tuner's name."""
+    return name.split("#", 1)[0]
 
 
 def tuning_key(tuner: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
@@ -74,12 +92,19 @@ class Pins:
         self._recorder = recorder
         self._capture = capture
         self._wanted: dict[Key, list[str]] = {}
+        self._origins: dict[Key, str] = {}  # replaying a choice that no card has timed does not make it a better one
         for record in records:
-            self._wanted.setdefault((record["tuner"], record["key"]), []).append(record["configuration"])
-        self._settled: dict[Key, list[Any]] = {}
+            key = (record["tuner"], record["key"])
+            self._wanted.setdefault(key, []).append(record["configuration"])
+            origin = record.get("origin") or record.get("how")
+            if origin in UNTIMED:
+                self._origins[key] = origin
+        self._replayed: set[Key] = set()  # records that found their tuner
+        self._fixed: dict[Key, str] = {}  # what tuners without a choice of their own ran
+        self._settled: dict[tuple[int, str], list[Any]] = {}  # by id(tuner) and tuning key
         self._names: dict[int, tuple[Any, str]] = {}  # by id(tuner); keeps the tuner, so that an id is never reused
-        self._candidate_lists: dict[str, list[list[str]]] = {}
-        self._tuning: set[int] = set()
+        self._alike: dict[str, int] = {}  # how many tuners had that name
+        self._busy: set[int] = set()  # tuners that are tuning or forced to one configuration
         self.tuning_depth = 0
         """Above 0 while an autotuner times its candidates: a do_bench call then is no row."""
 
@@ -99,25 +124,31 @@ class Pins:
                 tuner_class.run = self._pinned(tuner_class.run)
 
         watch(Autotuner)
-        Autotuner.__init_subclass__ = classmethod(watch_new)
+        hook: Any = classmethod(watch_new)  # type: ignore[arg-type]
+        Autotuner.__init_subclass__ = hook
 
     def _pinned(self, original: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(original)
         def run(tuner: Any, *args: Any, **kwargs: Any) -> Any:
             # While it is tuning, or forced to one configuration, it may call the `run` that it overrides.
-            if len(tuner.configs) < 2 or id(tuner) in self._tuning:
+            if id(tuner) in self._busy:
+                return original(tuner, *args, **kwargs)
+            if len(tuner.configs) < 2:
+                self._note_fixed(tuner, args, kwargs)
                 return original(tuner, *args, **kwargs)
             return self._run(original, tuner, args, kwargs)
 
         return run
 
     def _run(self, original: Callable[..., Any], tuner: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        key = (self._name(tuner), tuning_key(tuner, args, kwargs))
-        if key in self._settled:
+        own = (self._name(tuner), tuning_key(tuner, args, kwargs))
+        settled = self._settled.get((id(tuner), own[1]))
+        if settled is not None:
             result = None
-            for config in self._settled[key]:
+            for config in settled:
                 result = self._force(original, tuner, config, args, kwargs)
             return result
+        key = self._record_for(own) or own
         if self._mode == "tune" and key not in self._wanted:
             return self._tune(original, tuner, key, args, kwargs)
         configs, how = self._candidates(tuner, key, args, kwargs)
@@ -126,16 +157,47 @@ class Pins:
         return self._every(original, tuner, key, configs, how, args, kwargs)
 
     def _name(self, tuner: Any) -> str:
-        """The tuner's name; when one kernel is tuned over several candidate lists, the second to come up is `name#2`."""
+        """The text by which this tuner is known across sides."""
         if id(tuner) not in self._names:
-            name = tuner_name(tuner)
-            lists = self._candidate_lists.setdefault(name, [])
-            candidates = [configuration_text(config) for config in tuner.configs]
-            if candidates not in lists:
-                lists.append(candidates)
-            position = lists.index(candidates)
-            self._names[id(tuner)] = (tuner, name if position == 0 else f"{name}#{position + 1}")
+            name = f"{tuner_name(tuner)}#{candidates_digest(tuner.configs)}"
+            count = self._alike[name] = self._alike.get(name, 0) + 1
+            self._names[id(tuner)] = (tuner, name if count == 1 else f"{name}.{count}")
         return self._names[id(tuner)][1]
+
+    def _record_for(self, own: Key) -> Key | None:
+        """The record that a tuner's choice is to be replayed from: its own, or else that of the same kernel's only other tuner.
+
+        The other one is this tuner with candidates that differ on the side which recorded it.
+        """
+        if own not in self._wanted:
+            others = self._unclaimed(own)
+            if len(others) != 1:
+                return None
+            own = others[0]
+        self._replayed.add(own)
+        return own
+
+    def _unclaimed(self, own: Key) -> list[Key]:
+        """The records of the same kernel and tuning key that no tuner of this run has claimed so far."""
+        alike = [key for key in self._wanted if key[1] == own[1] and kernel_of(key[0]) == kernel_of(own[0])]
+        return [key for key in alike if key not in self._replayed]
+
+    def _note_fixed(self, tuner: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        """Remember what a tuner without a choice runs: where it has one on the side that recorded, a record is left over."""
+        if self._wanted and tuner.configs:
+            key = (self._name(tuner), tuning_key(tuner, args, kwargs))
+            self._fixed[key] = configuration_text(tuner.configs[0])
+
+    def finish(self) -> None:
+        """Report the records that were left over because their tuner has but one configuration here, and another one.
+
+        Only the end of the run tells: the record may belong to another tuner of that kernel, which comes later.
+        """
+        for own, configuration in self._fixed.items():
+            for key in self._unclaimed(own):
+                if self._wanted[key] != [configuration]:
+                    recorded = ", ".join(self._wanted[key])
+                    self._missing(key, f"recorded is {recorded}, and here the tuner has nothing but {configuration}")
 
     def _candidates(self, tuner: Any, key: Key, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[list[Any], str]:
         """The configurations to launch, and how they were found."""
@@ -153,13 +215,16 @@ class Pins:
 
     def _tune(self, original: Callable[..., Any], tuner: Any, key: Key, args: Any, kwargs: Any) -> Any:
         self.tuning_depth += 1
-        self._tuning.add(id(tuner))
+        self._busy.add(id(tuner))
         try:
-            result = original(tuner, *args, **kwargs)
+            with self._capture.paused():
+                result = original(tuner, *args, **kwargs)
         finally:
             self.tuning_depth -= 1
-            self._tuning.discard(id(tuner))
+            self._busy.discard(id(tuner))
         self._settle(tuner, key, [tuner.best_config], "tuned")
+        if self._capture.active:  # a tuner made within the timed call: the row has its choice, not its candidates
+            result = self._force(original, tuner, tuner.best_config, args, kwargs)
         return result
 
     def _first(
@@ -201,14 +266,16 @@ class Pins:
         """Run the tuner with that one configuration, which keeps its pre_hook and needs no timing."""
         configs, tuner.configs = tuner.configs, [config]
         self._capture.configuration = configuration_text(config)
+        self._busy.add(id(tuner))
         try:
             return original(tuner, *args, **kwargs)
         finally:
+            self._busy.discard(id(tuner))
             tuner.configs = configs
             self._capture.configuration = ""
 
     def _settle(self, tuner: Any, key: Key, configs: list[Any], how: str) -> None:
-        self._settled[key] = configs
+        self._settled[id(tuner), key[1]] = configs
         texts = [configuration_text(config) for config in tuner.configs]
         for config in configs:
             text = configuration_text(config)
@@ -220,6 +287,7 @@ class Pins:
                 position=texts.index(text) if text in texts else -1,
                 candidates=len(texts),
                 how=how,
+                origin=self._origins.get(key, "") if how == "replayed" else "",
             )
 
     def _missing(self, key: Key, reason: str) -> None:

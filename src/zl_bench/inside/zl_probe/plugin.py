@@ -6,13 +6,9 @@ from typing import Any
 
 import pytest
 
-from . import labels
-from .compiling import compile_failure
-from .offline.errors import NeedsDevice
+from . import failures, labels
 from .recorder import Recorder
 from .rows import Rows
-
-MESSAGE_LIMIT = 4_000
 
 
 class ProbePlugin:
@@ -34,6 +30,10 @@ class ProbePlugin:
         self._recorder = recorder
         self._rows = rows
         self._dtype = dtype
+        self._chosen: list[str] = []
+        self._tested: set[str] = set()
+        self.stopped = ""
+        """Why pytest ended before its tests did, empty if it did not."""
         self._fitting = (dtype, None) if dtype_by_option else (dtype,)  # None: the test has no dtype parameter
 
     @pytest.hookimpl(tryfirst=True)
@@ -60,10 +60,9 @@ class ProbePlugin:
     def pytest_collectreport(self, report: Any) -> None:
         """A file that can not be collected is a failure with a reason, not an absence of tests."""
         if report.skipped:
-            self._recorder.event("test", node=report.nodeid, outcome="skipped", message=_skip_reason(report.longrepr))
+            self._test(report.nodeid, "skipped", _skip_reason(report.longrepr))
         elif report.failed:
-            message = _last_line(str(report.longrepr))
-            self._recorder.event("test", node=report.nodeid, outcome="failed", message=message)
+            self._test(report.nodeid, "failed", _last_line(str(report.longrepr)))
 
     @pytest.hookimpl(hookwrapper=True)
     def pytest_runtest_protocol(self, item: Any) -> Generator[None, Any, None]:
@@ -78,69 +77,51 @@ class ProbePlugin:
     def pytest_runtest_makereport(self, item: Any, call: Any) -> Generator[None, Any, None]:
         """Record how each phase ended; the exception itself is at hand only here."""
         outcome = yield
-        report = outcome.get_result()
+        self._ended(item, outcome.get_result(), None if call.excinfo is None else call.excinfo.value)
+
+    def pytest_collection_finish(self, session: Any) -> None:
+        """Note what is to run, now that every plugin has had its say."""
+        self._chosen = [item.nodeid for item in session.items]
+
+    def pytest_keyboard_interrupt(self, excinfo: Any) -> None:
+        """Note why the session ends before its tests do: an interrupt, or the suite called `pytest.exit`."""
+        self.stopped = f"{type(excinfo.value).__name__}: {excinfo.value}"
+
+    def pytest_internalerror(self, excinfo: Any) -> None:
+        """Note an error in pytest itself or in a plugin of the suite."""
+        self.stopped = f"{type(excinfo.value).__name__}: {excinfo.value}"
+
+    def unrun(self) -> list[str]:
+        """The tests that were to run and of which nothing was recorded, in their order."""
+        return [node for node in dict.fromkeys(self._chosen) if node not in self._tested]
+
+    def _ended(self, item: Any, report: Any, error: BaseException | None) -> None:
+        """Record how a phase ended; `error` is what it raised."""
         if report.skipped:
+            record = None if error is None else failures.row_record(error)
+            if record is not None:  # the suite skips, or expects to fail, because a row did
+                self._recorder.event("row_failed", **record, whole_test=True)
             reason = getattr(report, "wasxfail", None) or _skip_reason(report.longrepr)
-            self._recorder.event("test", node=item.nodeid, outcome="skipped", message=reason)
-        elif report.failed and call.excinfo is None:  # a strict xfail that passed raised nothing
-            self._recorder.event("test", node=item.nodeid, outcome="failed", message=str(report.longrepr))
-        elif report.failed:
-            self._failed(item, call.excinfo)
+            self._test(item.nodeid, "skipped", reason)
+        elif report.failed and error is not None:
+            self._failed(item, error)
+        elif report.failed:  # a strict xfail that passed raised nothing
+            self._test(item.nodeid, "failed", str(report.longrepr))
         elif report.when == "call":
-            self._recorder.event("test", node=item.nodeid, outcome="passed", message="")
+            self._test(item.nodeid, "passed", "")
 
-    def _failed(self, item: Any, excinfo: Any) -> None:
-        error = _reported(excinfo.value)
-        compiler = compile_failure(error)
-        needs = _needs_device(error)
-        if needs is not None:
-            self._recorder.event("needs_device", operation=needs.operation)
-        message = f"{type(error).__name__}: {str(error)[:MESSAGE_LIMIT]}{_where(error)}"
-        if compiler and compiler["cause"]:
-            message = f"{message}: {compiler['cause'][:MESSAGE_LIMIT]}"
-        self._recorder.event(
-            "row_failed",
-            **self._rows.key(),
-            phase="compile" if compiler else "run",
-            message=message,
-            kernel=compiler["kernel"] if compiler else "",
-            stage=_place(compiler) if compiler else "",
-            whole_test=True,
-        )
-        self._recorder.event("test", node=item.nodeid, outcome="failed", message=message)
+    def _failed(self, item: Any, error: BaseException) -> None:
+        record = failures.row_record(error)
+        needed = failures.needed_device(error)
+        if record is None and needed is not None:
+            self._recorder.event("needs_device", operation=needed.operation)
+        said = {**(record or self._rows.key()), **failures.fields(error)}
+        self._recorder.event("row_failed", **said, whole_test=True)
+        self._test(item.nodeid, "failed", said["message"])
 
-
-def _place(compiler: dict[str, Any]) -> str:
-    """The stage that failed and, where MLIR named it, the pass."""
-    return f"{compiler['stage']} ({compiler['pass']})" if compiler["pass"] else str(compiler["stage"])
-
-
-def _reported(error: BaseException) -> BaseException:
-    """The exception that a suite's `pytest.fail(str(error))` was called for, where it was called for one."""
-    while isinstance(error, pytest.fail.Exception) and error.__context__ is not None:
-        error = error.__context__
-    return error
-
-
-def _needs_device(error: BaseException | None) -> NeedsDevice | None:
-    """The stand-in's refusal behind an exception, however often it was caught and raised anew."""
-    seen = set()
-    while error is not None and id(error) not in seen:
-        if isinstance(error, NeedsDevice):
-            return error
-        seen.add(id(error))
-        error = error.__cause__ or error.__context__
-    return None
-
-
-def _where(error: BaseException) -> str:
-    """` (file.py:line)` of the innermost frame; of an assertion of pytest's own nothing is hidden either."""
-    trace = error.__traceback__
-    if trace is None:
-        return ""
-    while trace.tb_next is not None:
-        trace = trace.tb_next
-    return " ({}:{})".format(trace.tb_frame.f_code.co_filename.rsplit("/", 1)[-1], trace.tb_lineno)
+    def _test(self, node: str, outcome: str, message: str) -> None:
+        self._tested.add(node)
+        self._recorder.event("test", node=node, outcome=outcome, message=message)
 
 
 def _skip_reason(longrepr: Any) -> str:

@@ -5,6 +5,7 @@ Only imports and pure look-ups: nothing here may start a thread, open a device o
 
 import importlib
 import sys
+from typing import Any
 
 from . import offline
 
@@ -50,6 +51,6 @@ def _hash_compiler() -> None:
 
 def _parse_yaml_fast() -> None:
     """Let `yaml.safe_load` use libyaml where it is built in: a suite's shape file takes half a second without, in every run."""
-    yaml = sys.modules.get("yaml")
+    yaml: Any = sys.modules.get("yaml")
     if yaml is not None and hasattr(yaml, "CSafeLoader"):
         yaml.SafeLoader = yaml.CSafeLoader

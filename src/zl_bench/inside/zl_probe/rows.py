@@ -2,10 +2,13 @@
 
 import functools
 import inspect
+import sys
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from . import offline
+import pytest
+
+from . import failures, offline
 from .capture import Capture
 from .pins import Pins
 from .recorder import Recorder
@@ -30,6 +33,7 @@ class Rows:
         self.baseline = False
         """While set, what is timed is not the operator under test: it is not run and makes no row."""
         self._guesses = 0
+        self._running = False
 
     def install(self) -> None:
         """Replace the timing functions before any benchmark file can import them by name."""
@@ -49,7 +53,12 @@ class Rows:
                 result: float | list[float] = original(fn, *args, **kwargs)
                 return result
             given = signature.bind(fn, *args, **kwargs).arguments
-            if not self.baseline:
+            if self._running:  # timing within a timed call: its launches are the outer row's
+                fn()
+            elif self.label is None:
+                self._recorder.event("unlabelled_row", caller=_place(sys._getframe(1)))
+                fn()
+            elif not self.baseline:
                 self.row(fn, given.get("grad_to_none") or ())
             return _untimed(given.get("quantiles"), given.get("return_mode", "mean"))
 
@@ -61,7 +70,23 @@ class Rows:
         The first call settles what happens once only: tuning, compiling, building caches. A timed call would not do
         that again, so it is not part of the row. As Triton's do_bench does, the gradients of the tensors in
         `grad_to_none` are dropped before the timed call, which else would add to them.
+
+        A call that raises is a failed row, whatever the test makes of the exception, and takes up an ordinal as any row.
         """
+        self._running = True
+        try:
+            launches = self._launches(call, grad_to_none)
+        except (Exception, pytest.fail.Exception) as error:
+            self._record_failure(error)
+            raise
+        finally:
+            self._running = False
+        guesses = offline.guesses()
+        self._recorder.event("row", **self.key(), launches=launches, guesses=guesses - self._guesses)
+        self._guesses = guesses
+        self._advance()
+
+    def _launches(self, call: Callable[[], Any], grad_to_none: Iterable[Any]) -> list[int]:
         call()
         for tensor in grad_to_none:
             tensor.grad = None
@@ -70,11 +95,20 @@ class Rows:
             call()
         finally:
             launches = self._capture.stop()
-        guesses = offline.guesses()
-        self._recorder.event("row", **self.key(), launches=launches, guesses=guesses - self._guesses)
-        self._guesses = guesses
-        key = self._position()
-        self._ordinals[key] = self._ordinals.get(key, 0) + 1
+        return launches
+
+    def _record_failure(self, error: BaseException) -> None:
+        needed = failures.needed_device(error)
+        if needed is not None:
+            self._recorder.event("needs_device", operation=needed.operation)
+        record = {**self.key(), **failures.fields(error)}
+        self._recorder.event("row_failed", **record, whole_test=False)
+        failures.mark(error, record)
+        self._advance()
+
+    def _advance(self) -> None:
+        position = self._position()
+        self._ordinals[position] = self._ordinals.get(position, 0) + 1
 
     def key(self) -> dict[str, Any]:
         """The key that the next row of the current test will have."""
@@ -83,6 +117,10 @@ class Rows:
 
     def _position(self) -> tuple[str, ...]:
         return tuple((self.label or {}).values())
+
+
+def _place(frame: Any) -> str:
+    return "{}:{}".format(frame.f_code.co_filename.rsplit("/", 1)[-1], frame.f_lineno)
 
 
 def _untimed(quantiles: Any, return_mode: str) -> float | list[float]:

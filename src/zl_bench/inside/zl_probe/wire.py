@@ -22,19 +22,28 @@ events.jsonl, one of these a line; every event carries `event` and `t` (seconds 
     begin        wire, pid, python, triton {version, path, library, library_sha256}, torch {version} | null, target
     collected    nodes [node ids that will run]
     deselected   dtype, available [dtypes]                     the asked dtype is not one of this node's
-    compile      kernel, seconds, cached                       one finished compilation of this process (launched or not)
+    compile      kernel, seconds, cached, foreign              one finished compilation of this process (launched or not);
+                 foreign: a cache answered it, with what this process never compiled itself
     compile_failed  kernel, signature, stage, error, message, pass, cause, diagnostics   diagnostics: what the compiler
                  printed meanwhile; pass and cause: the pass and the first telling error in it, empty if it names none
     kernel       id, name, signature, constants, attributes, num_warps, num_stages, num_ctas, shared, configuration,
                  stages {name: {"file": "ir/…", "sha256": "…"}}   once per variant, before the first row that launched it
-    pin          tuner, key, configuration, position, candidates, how
-    pin_missing  tuner, key, reason
+    pin          tuner, key, configuration, position, candidates, how, origin   origin: of a replayed choice that no card has
+                 timed, how it was made ("first", "all"), else empty; tuner: `module.kernel#digest of its candidates`,
+                 with `.2`, `.3` … for further tuners alike in both, in the order of their first use
+    pin_missing  tuner, key, reason                            at the launch, or before `end` for a record that was left over
     row          node, operator, dtype, ordinal, detail, launches [kernel id, …], guesses
     row_failed   node, operator, dtype, ordinal, detail, phase "compile" | "run", message, kernel, stage, whole_test
+                 at once, with whole_test false, when a row's call raises, even if the test catches that; then, if the test
+                 ends by that exception (fails, skips or is expected to fail), again with the same key and whole_test true,
+                 perhaps in the test's own words: the last one of a key counts
+    unlabelled_row  caller ("file.py:line")                    something was timed while no test ran: it was called, and no row
     compat       plugin, node, dropped [mark names], reason, why   a compat plugin took marks off a collected test
     needs_device operation                                     the stand-in could not do this honestly
     test         node, outcome "passed" | "failed" | "skipped", message
-    end          exit (pytest's exit status), message (why pytest ran nothing, empty otherwise)
+    end          exit (pytest's exit status), message (why pytest ran nothing, empty otherwise), stopped (what ended pytest
+                 before its tests did, such as `Exit: reason`, else empty), unrun [node ids that were to run and have no
+                 `test` event], cached_kernels (compiled kernels in TRITON_CACHE_DIR, by whatever process)
 """
 
 from __future__ import annotations

@@ -15,7 +15,16 @@ from .errors import AlreadyInstalled, NeedsDevice, TargetError
 from .pointers import FakePointer
 from .targets import Target, parse_target
 
-__all__ = ["AlreadyInstalled", "FakePointer", "NeedsDevice", "Target", "TargetError", "guesses", "install", "parse_target"]
+__all__ = [
+    "AlreadyInstalled",
+    "FakePointer",
+    "NeedsDevice",
+    "Target",
+    "TargetError",
+    "guesses",
+    "install",
+    "parse_target",
+]
 
 
 _values: list[Any] = []

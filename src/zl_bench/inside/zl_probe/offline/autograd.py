@@ -28,7 +28,10 @@ def install(torch: Any, is_accelerated: Callable[[Any], bool]) -> None:
         given = {**dict(zip(names, args, strict=False)), **kwargs}
         walk = _Walk(torch, create_graph=bool(given.get("create_graph")))
         return walk.run(
-            outputs, given["grad_tensors"], given.get("inputs") or (), bool(given.get("accumulate_grad")),
+            outputs,
+            given["grad_tensors"],
+            given.get("inputs") or (),
+            bool(given.get("accumulate_grad")),
             bool(given.get("allow_unreachable")),
         )
 
@@ -137,8 +140,11 @@ class _Walk:
                 if following not in seen:
                     seen.add(following)
                     pending.append(following)
-        ready = [(_priority(node), number, node) for number, node in enumerate(dict.fromkeys(roots))
-                 if not dependencies.get(node)]
+        ready = [
+            (_priority(node), number, node)
+            for number, node in enumerate(dict.fromkeys(roots))
+            if not dependencies.get(node)
+        ]
         heapq.heapify(ready)
         order, number = [], len(ready)
         while ready:

@@ -42,7 +42,9 @@ def copy_(native: Any, func: Any, args: Any, kwargs: Any) -> Any:
     same = (target.dtype, target.shape, target.stride()) == (source.dtype, source.shape, source.stride())
     if not (same and _is_dense(target)):
         with native.mode:
-            dense = target if target.is_contiguous() else torch.empty_like(target, memory_format=torch.contiguous_format)
+            dense = (
+                target if target.is_contiguous() else torch.empty_like(target, memory_format=torch.contiguous_format)
+            )
             dense.copy_(source.to(target.dtype).expand_as(target).contiguous())
             if dense is not target:
                 target.copy_(dense)
@@ -122,6 +124,25 @@ def masked_select(native: Any, func: Any, args: Any, kwargs: Any) -> Any:
         return native.torch.ops.aten.index.Tensor(tensor, [mask])
 
 
+def convolution(native: Any, func: Any, args: Any, kwargs: Any) -> Any:
+    """ATen/native/Convolution.cpp with cuDNN, which a build for the host would not choose: dense inputs, bias added after."""
+    torch, (tensor, weight, bias, *rest) = native.torch, args
+    if tensor.dtype.is_complex or tensor.layout != torch.strided:
+        return NotImplemented
+    with native.mode:
+        tensor, weight = (value if _is_dense(value) else value.contiguous() for value in (tensor, weight))
+    result = native.leaf(func, (tensor, weight, None, *rest), kwargs)
+    if bias is not None:
+        with native.mode:
+            result.add_(bias.reshape(1, -1, *([1] * (tensor.dim() - 2))))
+    return result
+
+
+def as_one_kernel(native: Any, func: Any, args: Any, kwargs: Any) -> Any:
+    """An operator that a host's build composes otherwise than a card's, whose fake is known."""
+    return NotImplemented
+
+
 def check_errors(native: Any, func: Any, args: Any, kwargs: Any) -> Any:
     """Whether a factorisation succeeded is read from the device; where nobody knows, it is supposed to have."""
     info = args[0]
@@ -144,4 +165,6 @@ TABLE: dict[str, Composition] = {
     "_index_put_impl_": index,
     "masked_select": masked_select,
     "_linalg_check_errors": check_errors,
+    "convolution": convolution,
+    "convolution_backward": as_one_kernel,
 }

@@ -17,6 +17,10 @@ from .values import LIMIT, HostValues
 
 REFERENCE_FAILURES = (RuntimeError, NotImplementedError, TypeError, ValueError, IndexError)
 """What an operator of the host may raise for arguments which the accelerator's would take."""
+
+SCALARS = (bool, int, float)
+
+
 def make_mode(device_type: str, routes: Routes, values: HostValues, philox: Any) -> Any:
     """The mode, to be entered once and kept. Imports torch's fake tensors."""
     import torch
@@ -61,10 +65,8 @@ def make_mode(device_type: str, routes: Routes, values: HostValues, philox: Any)
             with self, self.autograd_as_found(func):
                 result = route(*args, **kwargs)
             if reference is not None:
-                self._learn(func, args, kwargs, result, reference)
-            else:
-                self.native.suppose(func, result)
-            return result
+                return self._learn(func, args, kwargs, result, reference)
+            return self.native.suppose(func, result)
 
         @contextmanager
         def autograd_as_found(self, func: Any) -> Iterator[None]:
@@ -101,16 +103,18 @@ def make_mode(device_type: str, routes: Routes, values: HostValues, philox: Any)
                 return None
             return tree_map(lambda leaf: self.on_host(leaf, copied=True), (args, kwargs))
 
-        def _learn(self, func: Any, args: Any, kwargs: Any, result: Any, reference: Any) -> None:
+        def _learn(self, func: Any, args: Any, kwargs: Any, result: Any, reference: Any) -> Any:
             """The routed function's result has the values that aten's operator gives on the host."""
             outputs = tree_leaves(result)
             if any(isinstance(output, torch.Tensor) and output.numel() > LIMIT for output in outputs):
-                return
+                return result
             guessed = self.native.rests_on_guess(func, args, kwargs)
             try:
                 expected = func(*reference[0], **reference[1])
             except REFERENCE_FAILURES:
-                return
+                return result
+            if isinstance(result, SCALARS) and type(result) is type(expected):
+                return expected
             before, after = tree_leaves((args, kwargs)), tree_leaves(reference)
             if len(before) == len(after):
                 written = {id(value) for value in self.native.written(func, args, kwargs)}
@@ -122,11 +126,12 @@ def make_mode(device_type: str, routes: Routes, values: HostValues, philox: Any)
                 for fake, real in zip(outputs, expectations, strict=True):
                     if isinstance(fake, FakeTensor) and isinstance(real, torch.Tensor):
                         values.attach(fake, real, guessed)
+            return result
 
         def on_host(self, leaf: Any, copied: bool = False) -> Any:
             """An argument as the host's operator takes it. Values of fake tensors must be known."""
             if isinstance(leaf, FakeTensor):
-                known = values.known(leaf)
+                known: Any = values.known(leaf)
                 return known.clone() if copied else known
             if isinstance(leaf, torch.device) and leaf.type == device_type:
                 return torch.device("cpu")

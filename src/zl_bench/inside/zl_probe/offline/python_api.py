@@ -6,7 +6,41 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-FACTORIES = ["empty", "empty_like", "empty_strided", "zeros", "zeros_like", "ones", "ones_like", "full", "full_like", "rand", "rand_like", "randn", "randn_like", "randint", "randint_like", "randperm", "arange", "linspace", "logspace", "eye", "tensor", "as_tensor", "tril_indices", "triu_indices", "scalar_tensor", "from_file", "hann_window", "hamming_window", "blackman_window", "bartlett_window", "kaiser_window", "complex", "normal"]
+FACTORIES = [
+    "empty",
+    "empty_like",
+    "empty_strided",
+    "zeros",
+    "zeros_like",
+    "ones",
+    "ones_like",
+    "full",
+    "full_like",
+    "rand",
+    "rand_like",
+    "randn",
+    "randn_like",
+    "randint",
+    "randint_like",
+    "randperm",
+    "arange",
+    "linspace",
+    "logspace",
+    "eye",
+    "tensor",
+    "as_tensor",
+    "tril_indices",
+    "triu_indices",
+    "scalar_tensor",
+    "from_file",
+    "hann_window",
+    "hamming_window",
+    "blackman_window",
+    "bartlett_window",
+    "kaiser_window",
+    "complex",
+    "normal",
+]
 METHODS = ["new_empty", "new_empty_strided", "new_zeros", "new_ones", "new_full", "new_tensor", "to"]
 
 

@@ -49,9 +49,7 @@ class Routes:
         impl, destroy = library_class.impl, library_class._destroy
         known: dict[str, bool] = {}
 
-        def watched_impl(
-            library: Any, op_name: Any, fn: Any, dispatch_key: str = "", *args: Any, **kwargs: Any
-        ) -> Any:
+        def watched_impl(library: Any, op_name: Any, fn: Any, dispatch_key: str = "", *args: Any, **kwargs: Any) -> Any:
             key = dispatch_key or library.dispatch_key
             passes_keyset = bool(args or kwargs.get("with_keyset"))
             if key != self._key or passes_keyset or not callable(fn) or fn is torch.library.fallthrough_kernel:

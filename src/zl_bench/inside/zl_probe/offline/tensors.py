@@ -20,7 +20,8 @@ from .values import HostValues
 def install(target: Target) -> HostValues | None:
     """Give this thread's torch an accelerator for the target, until the process ends. Torch must be importable.
 
-    Returns what keeps the values of its tensors, and counts guesses. Targets whose device type torch itself does not have are left to the vendor's own torch.
+    Returns what keeps the values of its tensors, and counts guesses; None for a target
+    whose device type torch itself does not have, which is left to the vendor's own torch.
     """
     from .driver import torch_device_type
 
@@ -158,5 +159,6 @@ def _give_addresses() -> None:
         return refuse
 
     FakeTensor.data_ptr = data_ptr
+    FakeTensor.names = property(lambda tensor: (None,) * tensor.dim())  # torch has none for a subclass like it
     for name in ("numpy", "__array__", "__dlpack__"):
         setattr(FakeTensor, name, no_values(name))

@@ -15,7 +15,9 @@ NAME = re.compile(r"%[A-Za-z0-9_$.-]+")
 PARAMETER = re.compile(r"(%[A-Za-z0-9_$.-]+):\s*(!tt\.[a-z]+)?")
 DEFINITION = re.compile(r"^\s*(%[^=]*?)\s=\s(.*)$")
 CARRIED = re.compile(r"(%[A-Za-z0-9_$.-]+)\s=\s(%[A-Za-z0-9_$.-]+)")
-STORE = re.compile(r"\btt\.(?:store|atomic_rmw|atomic_cas|(?:experimental_)?descriptor_(?:store|reduce|scatter))\b(.*)$")
+STORE = re.compile(
+    r"\btt\.(?:store|atomic_rmw|atomic_cas|(?:experimental_)?descriptor_(?:store|reduce|scatter))\b(.*)$"
+)
 POINTERS = ("!tt.ptr", "!tt.tensordesc")
 
 
