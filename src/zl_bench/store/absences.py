@@ -62,16 +62,22 @@ def _record_cut_short(record: Record, activity: str) -> Absence | None:
     exit_status = number(end, "exit")
     if outcome.code not in (0, exit_status):
         return Absence("crashed", _listed(f"exit status {outcome.code} after its last event", outcome.detail))
+    return _session_cut_short(record.events, end, activity)
+
+
+def _session_cut_short(events: Sequence[Event], end: Event, activity: str) -> Absence | None:
+    """A session that pytest ended before its tests had all had their turn."""
     # A file that can not be collected interrupts pytest too, and has told its own reason.
-    if any(test.get("outcome") == "failed" for test in of_kind(record.events, "test")):
+    if any(test.get("outcome") == "failed" for test in of_kind(events, "test")):
         return None
-    stopped, unrun = text(end, "stopped").strip().rstrip(":"), end.get("unrun") or []
+    exit_status, unrun = number(end, "exit"), end.get("unrun") or []
+    stopped = text(end, "stopped").strip().rstrip(":")
     if exit_status in ENDED_EARLY:
         return Absence("crashed", _listed(ENDED_EARLY[exit_status], stopped, activity, "see run.log"))
-    if stopped or unrun:
-        never = f"{counted(len(unrun), 'collected test')} never ran: {unrun[0]}" if unrun else ""
-        return Absence("crashed", _listed("the session ended early", stopped, never))
-    return None
+    if not stopped and not unrun:
+        return None
+    never = f"{counted(len(unrun), 'collected test')} never ran: {unrun[0]}" if unrun else ""
+    return Absence("crashed", _listed("the session ended early", stopped, never))
 
 
 def _failed(record: Record) -> Absence | None:
