@@ -143,6 +143,12 @@ def as_one_kernel(native: Any, func: Any, args: Any, kwargs: Any) -> Any:
     return NotImplemented
 
 
+def fills_its_outputs(native: Any, func: Any, args: Any, kwargs: Any) -> Any:
+    """A helper of aten's that returns nothing and has no fake; what it fills is unknown then."""
+    for tensor in native.written(func, args, kwargs):
+        native.values.forget(tensor)
+
+
 def check_errors(native: Any, func: Any, args: Any, kwargs: Any) -> Any:
     """Whether a factorisation succeeded is read from the device; where nobody knows, it is supposed to have."""
     info = args[0]
@@ -166,5 +172,7 @@ TABLE: dict[str, Composition] = {
     "masked_select": masked_select,
     "_linalg_check_errors": check_errors,
     "convolution": convolution,
+    "_cummax_helper": fills_its_outputs,
+    "_cummin_helper": fills_its_outputs,
     "convolution_backward": as_one_kernel,
 }
