@@ -48,7 +48,7 @@ def test_before_chooses_and_after_replays(tmp_path: Path) -> None:
     judged = screen(settings(tmp_path), servers)
     assert [(run["side"], run["pins"]["mode"]) for run in servers.runs] == [("before", "first"), ("after", "replay")]
     assert servers.runs[0]["pins"]["records"] == []
-    assert servers.runs[1]["pins"]["records"] == [{**PIN, "how": "first"}]
+    assert servers.runs[1]["pins"]["records"] == [{**PIN, "how": "first", "origin": ""}]
     assert judged.verdict.verdict is Verdict.NO_IR_DIFF
     assert judged.verdict.pins == "first 1/4"
 
@@ -64,7 +64,7 @@ def test_given_pins_are_replayed_on_both_sides(tmp_path: Path) -> None:
     servers = servers_for(tmp_path, record=with_pins)
     screen(settings(tmp_path), servers, pins=(Pin("k", "(1,)", "B: 1", 1, 4, "tuned"),))
     assert [run["pins"]["mode"] for run in servers.runs] == ["replay", "replay"]
-    assert servers.runs[0]["pins"]["records"] == [{**PIN, "how": "tuned"}]
+    assert servers.runs[0]["pins"]["records"] == [{**PIN, "how": "tuned", "origin": ""}]
 
 
 def test_a_difference_is_a_change(tmp_path: Path) -> None:
