@@ -14,7 +14,7 @@ import pytest
 
 from tests.integration.running import NULL, ODD, command, events, processes_mentioning, table, wait_for, zl_bench
 
-SIDES = ("--env-before", "ZL_TEST_SIDE=before", "--env-after", "ZL_TEST_SIDE=after")
+SIDES = ("--switch", "ZL_TEST_SIDE=before..after", "--force")
 
 
 @pytest.fixture(scope="module")
@@ -34,7 +34,7 @@ def odd(tmp_path_factory):
     ]
     operators.append("raises_only_after")
     done = zl_bench(
-        "screen", "--switch", NULL, "--target", "cuda:90", "--suite", ODD, "--root", root, "--timeout", "6", *SIDES,
+        "screen", *SIDES, "--target", "cuda:90", "--suite", ODD, "--root", root, "--timeout", "6",
         "--env", f"ZL_TEST_MARKER={marker}", *operators,
     )  # fmt: skip
     return done, root, marker
