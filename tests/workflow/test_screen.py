@@ -160,7 +160,7 @@ def test_a_null_control_is_neither_dead_nor_not_shown_live(screen, root: Path) -
 
 
 def test_a_dead_axis_ends_before_anything_is_compiled(screen, root: Path) -> None:
-    with pytest.raises(DeadAxis, match=r"INVENTED is dead: .* Nothing was compiled.* --force"):
+    with pytest.raises(DeadAxis, match=r"INVENTED is dead: .* No operator was compiled.* --force"):
         screen(plan_for(root, "INVENTED"))
     assert not list(root.glob("*_before"))
     assert not (root / "screen.tsv").exists()

@@ -89,7 +89,7 @@ def verdict_sentence(verdict: Verdict, state: AxisState, criterion: str = "ttgir
             )
         case Verdict.NO_ROWS:
             return (
-                "No row was measured on both sides; the reason is in the table. The usual cause is a dtype that the "
+                "No row was measured on both sides; the reason is given with the operator. The usual cause is a dtype that the "
                 "operator does not have: `zl-bench ops` lists those that it has."
             )
 

@@ -6,6 +6,7 @@ import json
 import mmap
 import os
 import re
+import shutil
 import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -95,7 +96,9 @@ async def pipeline_passes(servers: SideServers, target: str, scratch: Path) -> t
             f"The TTGIR pipeline for {target} could not be listed ({outcome.kind} {outcome.code} {outcome.detail}); "
             f"see {out}.log."
         )
-    return tuple(json.loads(out.read_text(encoding="utf-8"))["passes"])
+    passes = tuple(json.loads(out.read_text(encoding="utf-8"))["passes"])
+    shutil.rmtree(out.parent, ignore_errors=True)  # it has served; kept only where its log has something to say
+    return passes
 
 
 def _pass_is_added(switch: Switch, passes: tuple[str, ...], target: str) -> Liveness:

@@ -78,7 +78,7 @@ async def screen(plan: ScreenPlan, progress: ProgressReporter) -> ScreenResult:
         liveness = await examine(plan.switch, servers, plan.target, plan.root)
         if not liveness.known and not plan.force:
             raise DeadAxis(
-                f"The axis {plan.switch.text} is dead: {liveness.finding}. Nothing was compiled. "
+                f"The axis {plan.switch.text} is dead: {liveness.finding}. No operator was compiled. "
                 "Check the name and the compiler, or go on regardless with --force."
             )
         if not liveness.known:
