@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from zl_bench.backends.vendors import backend_named
-from zl_bench.cli.options import choose_backend, choose_interpreter, choose_switch
+from zl_bench.cli.options import choose_backend, choose_interpreter, choose_switch, choose_target
 from zl_bench.errors import EnvironmentUnfit, UsageError
 
 
@@ -23,7 +23,7 @@ def test_the_vendor_is_the_target_s_unless_named() -> None:
 
 def test_without_a_target_the_flag_is_named() -> None:
     with pytest.raises(EnvironmentUnfit, match="--target cuda:90"):
-        choose_backend(None, None)
+        choose_target(None)
 
 
 def test_a_segment_that_is_given_is_stronger_than_the_vendor_s() -> None:

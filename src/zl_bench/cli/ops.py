@@ -7,23 +7,13 @@ from pathlib import Path
 
 import click
 
-from zl_bench.cli.options import choose_suite, configuration
+from zl_bench.cli.options import checkout_option, choose_suite, configuration, suite_option
 from zl_bench.suites.base import Suite
 
 
 @click.command()
-@click.option(
-    "--suite",
-    "suite_name",
-    default="builtin",
-    show_default=True,
-    help="builtin, flaggems, or a folder of pytest benchmarks.",
-)
-@click.option(
-    "--checkout",
-    type=click.Path(path_type=Path),
-    help="The FlagGems checkout; ZL_FLAGGEMS or zl-bench.toml unless given.",
-)
+@suite_option
+@checkout_option
 @click.option("--names", is_flag=True, help="Only the operators' names, one a line.")
 def ops(suite_name: str, checkout: Path | None, names: bool) -> None:
     """List operators, their nodes and the dtypes that can be read from their source, tab-separated.

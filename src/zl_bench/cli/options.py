@@ -7,6 +7,8 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+import click
+
 from zl_bench.backends.base import DeviceBackend
 from zl_bench.backends.vendors import backend_for_target, backend_named
 from zl_bench.config import Axis, Config, find_config, load_config
@@ -17,6 +19,19 @@ from zl_bench.running.switch import Switch, is_interpreter, parse_switch
 from zl_bench.suites import flaggems
 from zl_bench.suites.base import Suite, read_operator_file
 from zl_bench.suites.named import load_suite
+
+suite_option = click.option(
+    "--suite",
+    "suite_name",
+    default="builtin",
+    show_default=True,
+    help="builtin, flaggems, or a folder of pytest benchmarks.",
+)
+checkout_option = click.option(
+    "--checkout",
+    type=click.Path(path_type=Path),
+    help="The FlagGems checkout; ZL_FLAGGEMS or zl-bench.toml unless given.",
+)
 
 
 def configuration() -> Config:
@@ -33,20 +48,18 @@ def choose_suite(name: str, checkout: Path | None, config: Config) -> Suite:
     return load_suite(name, None)
 
 
-def choose_backend(vendor: str | None, target: str | None) -> DeviceBackend:
+def choose_backend(vendor: str | None, target: str) -> DeviceBackend:
     """The vendor named, or else the one that the target belongs to."""
-    if vendor is not None:
-        return backend_named(vendor)
-    if target is None:
+    return backend_named(vendor) if vendor is not None else backend_for_target(target)
+
+
+def choose_target(text: str | None) -> str:
+    """The target as it was given. Raises EnvironmentUnfit without one, UsageError for a spelling that no Triton could read."""
+    if text is None:
         raise EnvironmentUnfit(
-            "Measuring on a card is not part of this version. To screen without a card, name what to compile for: "
-            "--target cuda:90 (also cuda:80, cuda:100, hip:gfx942)."
+            "No card is used by this version, and no target is named. To screen without a card, name what to compile "
+            "for: --target cuda:90 (also cuda:80, cuda:100, hip:gfx942)."
         )
-    return backend_for_target(target)
-
-
-def choose_target(text: str) -> None:
-    """Refuse a target whose spelling no Triton could read. Raises UsageError with what could be meant."""
     kind, _, arch = text.partition(":")
     if kind in targets.KNOWN_KINDS:
         try:
@@ -55,6 +68,7 @@ def choose_target(text: str) -> None:
             raise UsageError(f"--target {text}: {error}.") from error
     elif kind and not arch:
         raise UsageError(f"--target {text}: write what kind of device and which, as in cuda:90 or hip:gfx942.")
+    return text
 
 
 def choose_axis(switch: str | None, name: str | None, config: Config) -> Axis:

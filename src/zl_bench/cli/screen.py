@@ -16,6 +16,7 @@ import click
 from rich.console import Console
 
 from zl_bench.cli.options import (
+    checkout_option,
     choose_axis,
     choose_backend,
     choose_interpreter,
@@ -24,6 +25,7 @@ from zl_bench.cli.options import (
     choose_switch,
     choose_target,
     configuration,
+    suite_option,
 )
 from zl_bench.errors import EnvironmentUnfit, ExitCode, UsageError
 from zl_bench.inside.zl_probe import processes
@@ -46,16 +48,8 @@ from zl_bench.workflow.screen import screen as run_screen
 @click.option("--switch", "switch_text", help="NAME, NAME=BEFORE..AFTER, pass:NAME[@N] or build:PY..PY.")
 @click.option("--axis", "axis_name", help="A switch by its name in zl-bench.toml; rlc ships with the tool.")
 @click.option("--target", help="Compile for this target, with no card: cuda:90, cuda:80, hip:gfx942 …")
-@click.option(
-    "--suite",
-    "suite_name",
-    default="builtin",
-    show_default=True,
-    help="builtin, flaggems, or a folder of pytest benchmarks.",
-)
-@click.option(
-    "--checkout", type=click.Path(path_type=Path), help="FlagGems' checkout; also ZL_FLAGGEMS or zl-bench.toml."
-)
+@suite_option
+@checkout_option
 @click.option("--env", multiple=True, metavar="K=V", help="Set on both sides. Repeatable.")
 @click.option("--env-before", multiple=True, metavar="K=V", help="Set on the before side only. Repeatable.")
 @click.option("--env-after", multiple=True, metavar="K=V", help="Set on the after side only. Repeatable.")
@@ -135,12 +129,7 @@ def screen(
     Exit codes: 0 done, 1 a run failed or an operator is BROKEN, 2 bad usage, 3 this environment can not do it, 4 the
     compiler does not know the switch, 10 a verdict named by --fail-on occurred, 130 interrupted.
     """
-    if target is None:
-        raise EnvironmentUnfit(
-            "No card is used by this version, and no target is named. To screen without a card, name what to compile "
-            "for: --target cuda:90 (also cuda:80, cuda:100, hip:gfx942)."
-        )
-    choose_target(target)
+    target = choose_target(target)
     if math.isnan(timeout):
         raise UsageError("--timeout nan is no number of seconds.")
     config = configuration()
