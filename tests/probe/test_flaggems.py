@@ -131,3 +131,4 @@ def test_a_dtype_that_the_operator_lacks_is_named_with_those_it_has(cases, suite
     event = ran.one("deselected")
     assert (event["dtype"], event["available"]) == ("float16", ["complex64"])
     assert "can't be supported" in json.dumps(ran.one("test"))
+    assert not ran.of("row_failed"), "no row was tried"

@@ -6,7 +6,7 @@ import signal
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from zl_bench.analysis.wording import counted
+from zl_bench.analysis.wording import counted, listed
 from zl_bench.model import Absence, FailedRow, ProcessOutcome
 from zl_bench.store.events import Event, number, of_kind, text
 
@@ -35,7 +35,12 @@ def absence(record: Record) -> Absence | None:
 
     What is known best decides: how the process ended, whether its record is whole, then what its tests said.
     """
-    return _cut_short(record) or _failed(record) or (None if record.has_rows else _without_rows(record))
+    return (
+        _cut_short(record)
+        or _refused_dtype(record)
+        or _failed(record)
+        or (None if record.has_rows else _without_rows(record))
+    )
 
 
 def _cut_short(record: Record) -> Absence | None:
@@ -45,6 +50,8 @@ def _cut_short(record: Record) -> Absence | None:
             return Absence("not started", outcome.detail or "the process could not be started")
         case "timeout":
             return Absence("timeout", _listed("ran out of time", outcome.detail, activity))
+        case "memory":
+            return Absence("memory", _listed(f"crashed: out of memory ({outcome.detail})", activity))
         case "signal":
             return Absence("crashed", _listed(f"killed by {_signal_name(outcome.code)}", outcome.detail, activity))
     return _record_cut_short(record, activity)
@@ -80,6 +87,14 @@ def _session_cut_short(events: Sequence[Event], end: Event, activity: str) -> Ab
     return Absence("crashed", _listed("the session ended early", stopped, never))
 
 
+def _refused_dtype(record: Record) -> Absence | None:
+    """A suite that is told its dtypes by an option fails the test, and has refused before any row was tried."""
+    refused = next(of_kind(record.events, "deselected"), None)
+    if refused is None or record.has_rows or record.failed_rows:
+        return None
+    return Absence("dtype", _unsupported(refused, record.operator), clean=True)
+
+
 def _failed(record: Record) -> Absence | None:
     """A refusal of the stand-in device or a failed test, with or without rows before it."""
     refused = next(of_kind(record.events, "needs_device"), None)
@@ -99,9 +114,6 @@ def _without_rows(record: Record) -> Absence:
     if skipped:
         reasons = "; ".join(dict.fromkeys(reason for reason in skipped if reason))
         return Absence("skipped", f"skipped: {reasons or 'no reason given'}", clean=True)
-    deselected = next(of_kind(record.events, "deselected"), None)
-    if deselected is not None and not tests:
-        return Absence("dtype", _unsupported(deselected, record.operator), clean=True)
     end = next(of_kind(record.events, "end"), {})
     return _nothing(record.events, number(end, "exit"), bool(tests))
 
@@ -112,11 +124,16 @@ def _nothing(events: Sequence[Event], exit_status: int, tested: bool) -> Absence
         compiles = sum(1 for _ in of_kind(events, "compile"))
         though = f", though {counted(compiles, 'kernel')} compiled" if compiles else ""
         return Absence("nothing captured" if compiles else "nothing collected", f"the test measured nothing{though}")
+    removed = [str(node) for event in of_kind(events, "removed") for node in event.get("nodes") or ()]
+    if removed and exit_status in (0, NOTHING_COLLECTED):
+        return Absence("nothing collected", f"deselected by the suite itself: {listed(removed)}", clean=True)
     if exit_status in (0, NOTHING_COLLECTED):
         return Absence("nothing collected", "no test was collected")
     told = [line.strip() for line in text(next(of_kind(events, "end"), {}), "message").splitlines() if line.strip()]
     errors = [line for line in told if "error" in line.lower()]
     why = (errors or told or ["see run.log"])[0]
+    if "not found: " in why:  # defined under a condition that does not hold here, as far as its file can be read
+        return Absence("nothing collected", f"no test was collected: {why.removeprefix('ERROR: ')}")
     return Absence("failed", f"pytest ended with exit status {exit_status} before any test ran: {why}")
 
 

@@ -10,6 +10,7 @@ from .offline.errors import NeedsDevice
 
 MESSAGE_LIMIT = 4_000
 RECORD_ATTRIBUTE = "_zl_failed_row"
+REFUSAL_ATTRIBUTE = "_zl_dtype_refused"
 
 
 def fields(error: BaseException) -> dict[str, Any]:
@@ -35,6 +36,16 @@ def mark(error: BaseException, record: dict[str, Any]) -> None:
 def row_record(error: BaseException) -> dict[str, Any] | None:
     """The failed row that was recorded for this exception or for one behind it, if any was."""
     return next((dict(vars(one)[RECORD_ATTRIBUTE]) for one in _chain(error) if RECORD_ATTRIBUTE in vars(one)), None)
+
+
+def mark_refusal(error: BaseException) -> None:
+    """Remember on the exception itself that it only says that a dtype is not the operator's."""
+    vars(error)[REFUSAL_ATTRIBUTE] = True
+
+
+def is_refusal(error: BaseException) -> bool:
+    """Whether a suite refused the asked dtype by this exception or by one behind it."""
+    return any(REFUSAL_ATTRIBUTE in vars(one) for one in _chain(error))
 
 
 def needed_device(error: BaseException) -> NeedsDevice | None:

@@ -31,6 +31,7 @@ class ProbePlugin:
         self._rows = rows
         self._dtype = dtype
         self._chosen: list[str] = []
+        self._own_choice: list[Any] = []
         self._tested: set[str] = set()
         self.stopped = ""
         """Why pytest ended before its tests did, empty if it did not."""
@@ -53,9 +54,15 @@ class ProbePlugin:
                 available = list(dict.fromkeys(filter(None, map(labels.dtype_of, items))))
                 self._recorder.event("deselected", dtype=self._dtype, available=available)
             if dropped:
+                self._own_choice = dropped
                 config.hook.pytest_deselected(items=dropped)
             items[:] = kept
         self._recorder.event("collected", nodes=[item.nodeid for item in items])
+
+    def pytest_deselected(self, items: list[Any]) -> None:
+        """Note what the suite itself takes out: its conftest, or options of its configuration."""
+        if items is not self._own_choice:
+            self._recorder.event("removed", nodes=[item.nodeid for item in items])
 
     def pytest_collectreport(self, report: Any) -> None:
         """A file that can not be collected is a failure with a reason, not an absence of tests."""
@@ -111,13 +118,15 @@ class ProbePlugin:
             self._test(item.nodeid, "passed", "")
 
     def _failed(self, item: Any, error: BaseException) -> None:
+        if failures.is_refusal(error):  # no row failed: the `deselected` event says what was asked and what there is
+            return self._test(item.nodeid, "failed", failures.fields(error)["message"])
         record = failures.row_record(error)
         needed = failures.needed_device(error)
         if record is None and needed is not None:
             self._recorder.event("needs_device", operation=needed.operation)
         said = {**(record or self._rows.key()), **failures.fields(error)}
         self._recorder.event("row_failed", **said, whole_test=True)
-        self._test(item.nodeid, "failed", said["message"])
+        return self._test(item.nodeid, "failed", said["message"])
 
     def _test(self, node: str, outcome: str, message: str) -> None:
         self._tested.add(node)
