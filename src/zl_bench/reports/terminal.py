@@ -54,7 +54,7 @@ def _print_table(view: ScreenView, console: Console) -> None:
     console.print()
     for verdict, sentence in view.sentences:
         console.print(Text.assemble((verdict.value, STYLES[verdict]), "  ", sentence))
-    for line in (view.axis, view.counts, view.table_path):
+    for line in (*view.shapes, view.axis, view.counts, view.table_path):
         console.print(Text(line))
 
 
@@ -69,6 +69,6 @@ def _print_lines(view: ScreenView, console: Console) -> None:
     lines.append("")
     lines.extend(f"{row.cells[0]}: {row.reason}" for row in view.rows if row.reason)
     lines.extend(f"{verdict.value}: {sentence}" for verdict, sentence in view.sentences)
-    lines.extend((view.axis, view.counts, view.table_path))
+    lines.extend((*view.shapes, view.axis, view.counts, view.table_path))
     for line in lines:
         console.print(Text(line), soft_wrap=True)

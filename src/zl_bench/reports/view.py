@@ -43,10 +43,18 @@ class ScreenView:
     axis: str
     counts: str
     table_path: str
+    shapes: tuple[str, ...] = ()
+    """What became of the shapes that were asked for, a sentence each."""
 
 
 def screen_view(
-    verdicts: Sequence[OperatorVerdict], *, axis: str, state: AxisState, table_path: str, criterion: str = "ttgir"
+    verdicts: Sequence[OperatorVerdict],
+    *,
+    axis: str,
+    state: AxisState,
+    table_path: str,
+    criterion: str = "ttgir",
+    shapes: Sequence[str] = (),
 ) -> ScreenView:
     """The view of a screen. `verdicts` come in table order (BROKEN first); `axis` is the switch as it was given."""
     skippable = any(may_skip(entry, state) for entry in verdicts)
@@ -61,6 +69,7 @@ def screen_view(
         axis=axis_sentence(axis, state),
         counts=counts_sentence(verdicts),
         table_path=table_path,
+        shapes=tuple(shapes),
     )
 
 

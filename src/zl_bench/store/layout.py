@@ -2,6 +2,7 @@
 
     runs/ab_<axis>_<timestamp>/
         screen.tsv  screen.jsonl  screen.json  screen.lock
+        shapes.yaml                                     the shape file that FlagGems reads, where shapes were asked for
         <operator>[.<dtype>]_{before,after}/            the run itself, or, with several nodes:
             <node>/                                     one run per node
 
@@ -27,6 +28,7 @@ from zl_bench.errors import EnvironmentUnfit, UsageError
 TABLE_FILE = "screen.tsv"
 RECORD_FILE = "screen.jsonl"
 REQUEST_FILE = "screen.json"
+SHAPES_FILE = "shapes.yaml"
 LOCK_FILE = "screen.lock"
 
 Folder = Literal["before", "after", "again"]

@@ -35,6 +35,10 @@ class ScreenRequest:
     pins: str | None = None
     self_check: bool = False
     criterion: str = "ttgir"
+    shapes: Mapping[str, str] = field(default_factory=dict)
+    """The shapes asked for, by the key under which the suite looks for them."""
+    shape_file: str | None = None
+    """SHA-256 of the file given by --shape-file; what the suite was given to read lies in the root."""
     extra: Mapping[str, str] = field(default_factory=dict)
     """More that must be the same on resuming, by the word that a message should use: versions, library hashes."""
 

@@ -142,6 +142,7 @@ def _read_verdict(record: Mapping[str, Any]) -> OperatorVerdict:
     values = {name: value for name, value in record.items() if name in known}
     values["verdict"] = Verdict(record["verdict"])
     values["status"] = Status(record["status"])
+    values["shape_keys"] = tuple(record.get("shape_keys", ()))
     return OperatorVerdict(**values)
 
 
@@ -159,6 +160,7 @@ def _node_record(node: NodeVerdict) -> dict[str, Any]:
         "failed": [{"side": side, **asdict(row)} for side, row in node.failed],
         "absences": [{"side": side, **asdict(absence)} for side, absence in node.absences],
         "missing_pins": [{"side": side, **asdict(pin)} for side, pin in node.missing_pins],
+        "shapes": [asdict(finding) for finding in node.shapes],
     }
 
 

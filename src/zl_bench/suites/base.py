@@ -48,6 +48,10 @@ class Suite:
     """Folders that the measured interpreters find `modules` in, before everything that is installed."""
     dtype_option: str | None = None
     """The pytest option that selects a dtype; None where the dtype is a parameter of the tests."""
+    shape_option: str | None = None
+    """The pytest option that names a file of shapes; None where the tests have their own."""
+    shape_file: Path | None = None
+    """The file of shapes that is read unless that option names another."""
     paths_select: bool = False
     """An operator may also be asked for by a file or a node id."""
 

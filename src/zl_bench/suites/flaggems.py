@@ -46,6 +46,8 @@ def load(checkout: Path) -> Suite:
         modules=("flag_gems",),
         import_paths=(root / "src",),
         dtype_option="--dtypes",
+        shape_option="--shape_file",
+        shape_file=folder / "core_shapes.yaml",
         paths_select=True,
     )
 

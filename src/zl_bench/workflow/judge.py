@@ -10,11 +10,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from zl_bench.analysis.prints import Fingerprints, StageFingerprint, StageRules, Unreadable
+from zl_bench.analysis.shapes import note_shapes
 from zl_bench.analysis.verdict import judge
 from zl_bench.errors import ZlBenchError
 from zl_bench.ir.fingerprint import fingerprint
 from zl_bench.ir.stages import MACHINE_CODE_STAGES, order_stages
-from zl_bench.model import JudgedOperator, Run, StageText
+from zl_bench.model import AskedShapes, JudgedOperator, Run, StageText
 
 DEFAULT_CRITERION = "ttgir"
 
@@ -28,6 +29,7 @@ def judge_operator(
     seconds: float = 0.0,
     again: Mapping[str, Run] | None = None,
     fingerprints: StageFingerprints | None = None,
+    shapes: AskedShapes | None = None,
 ) -> JudgedOperator:
     """The verdict on one operator and what it rests on.
 
@@ -39,11 +41,13 @@ def judge_operator(
         seconds: wall-clock seconds of the operator's runs.
         again: by node, the before side's repetition of a self-check.
         fingerprints: those that were taken already, while other runs went on.
+        shapes: those that were asked for; what became of them is noted with the reason.
     """
     runs = [*(run for pair in nodes for run in pair), *(again or {}).values()]
     stages = list(recorded_stages(runs))
     prints = (fingerprints or StageFingerprints()).of(stages)
-    return judge(operator, dtype, nodes, prints, stage_rules(stages, criterion), seconds=seconds, again=again)
+    judged = judge(operator, dtype, nodes, prints, stage_rules(stages, criterion), seconds=seconds, again=again)
+    return judged if shapes is None else note_shapes(judged, nodes, shapes)
 
 
 def recorded_stages(runs: Iterable[Run]) -> Iterable[StageText]:

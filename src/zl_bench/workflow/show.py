@@ -10,13 +10,16 @@ from zl_bench.analysis.nodes import distinct_rows
 from zl_bench.analysis.pairing import match_launches
 from zl_bench.analysis.prints import Unreadable
 from zl_bench.analysis.reasons import describe_broken, describe_row
+from zl_bench.analysis.shapes import describe_finding
 from zl_bench.analysis.wording import counted
 from zl_bench.errors import UsageError, ZlBenchError
 from zl_bench.ir.diff import unified_diff
 from zl_bench.ir.stages import order_stages
-from zl_bench.model import JudgedOperator, Kernel, Launch, NodeVerdict, PairedRow, Run, split_entry
-from zl_bench.store.request import read_request
+from zl_bench.model import AskedShapes, JudgedOperator, Kernel, Launch, NodeVerdict, PairedRow, Run, split_entry
+from zl_bench.store.layout import SHAPES_FILE
+from zl_bench.store.request import ScreenRequest, read_request
 from zl_bench.store.screened import LoadedOperator, load_operator
+from zl_bench.suites.shape_file import read_asked
 from zl_bench.workflow.judge import DEFAULT_CRITERION, judge_operator, read_stage
 
 Match = tuple[Launch, Kernel | None, Kernel | None]
@@ -41,12 +44,25 @@ def show_operator(root: Path, entry: str, row: int | None = None, stage: str | N
     request = read_request(root)
     criterion = request.criterion if request is not None else DEFAULT_CRITERION
     loaded = load_operator(root, *split_entry(entry))
-    judged = judge_operator(loaded.operator, loaded.dtype, loaded.nodes, criterion=criterion, again=loaded.again)
+    judged = judge_operator(
+        loaded.operator,
+        loaded.dtype,
+        loaded.nodes,
+        criterion=criterion,
+        again=loaded.again,
+        shapes=_asked_shapes(root, request),
+    )
     rows = _numbered(loaded, judged.nodes)
     chosen = _choose(rows, row, entry)
     if stage is not None:
         _require_stage(chosen, stage)
     return _lines(entry, judged, chosen, row, stage)
+
+
+def _asked_shapes(root: Path, request: ScreenRequest | None) -> AskedShapes | None:
+    if request is None or not request.shapes:
+        return None
+    return read_asked(root / SHAPES_FILE, tuple(request.shapes), whole_file=request.shape_file is not None)
 
 
 def _numbered(loaded: LoadedOperator, nodes: Sequence[NodeVerdict]) -> list[ShownRow]:
@@ -104,6 +120,7 @@ def _lines(
                 yield from _row_diffs(shown, stage, told)
         if only_row is None:
             yield from _unpaired_lines(node)
+            yield from (f"  {describe_finding(finding)}" for finding in node.shapes)
 
 
 def _unpaired_lines(node: NodeVerdict) -> Iterator[str]:

@@ -12,6 +12,7 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
+from . import failures
 from .recorder import EventSink
 from .rows import Rows
 from .wire import FIRST_DTYPE
@@ -32,6 +33,8 @@ class BenchmarkWatch:
         self._watched: Any = None
         self._node = ""
         self._baseline_due = False
+        self._shape_file = ""
+        self._shapes_told: Any = None
 
     def start(self, item: Any) -> None:
         """Label the rows of this test from now on; its module, and so the base class, has been imported."""
@@ -61,6 +64,7 @@ class BenchmarkWatch:
         """Watch one object's methods: subclasses override them, so the class is no place to do it."""
         for name, watch in (
             ("set_dtypes", self._set_dtypes),
+            ("set_shapes", self._set_shapes),
             ("get_input_iter", self._get_input_iter),
             ("record_shapes", self._record_shapes),
             ("get_latency", self._get_latency),
@@ -78,15 +82,42 @@ class BenchmarkWatch:
         if refused:
             available = [_dtype_name(dtype) for dtype in own]
             self._recorder.event("deselected", dtype=", ".join(refused), available=available)
-        return method(asked)
+        try:
+            return method(asked)
+        except ValueError as error:
+            if refused:
+                failures.mark_refusal(error)
+            raise
+
+    def _set_shapes(self, benchmark: Any, method: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+        self._shape_file = str(next(iter((*args, *kwargs.values())), "") or "")
+        return method(*args, **kwargs)
+
+    def _tell_shapes(self, benchmark: Any) -> None:
+        """Record the object's shapes if they are not those told last: where inputs are made, nobody sets them any more."""
+        shapes = getattr(benchmark, "shapes", None)
+        if not isinstance(shapes, (list, tuple)):
+            return
+        told = {
+            "node": self._node,
+            "operator": str(benchmark.op_name),
+            "classes": [definition.__name__ for definition in type(benchmark).__mro__[:-1]],
+            "file": self._shape_file,
+            "shapes": [_plain(shape) for shape in shapes],
+        }
+        if told != self._shapes_told:
+            self._shapes_told = told
+            self._recorder.event("shapes", **told)
 
     def _get_input_iter(self, benchmark: Any, method: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
         given = args[0] if args else next(iter(kwargs.values()), UNLABELLED)
         self._label(operator=str(benchmark.op_name), dtype=_dtype_name(given), detail="")
+        self._tell_shapes(benchmark)
         return method(*args, **kwargs)
 
     def _record_shapes(self, benchmark: Any, method: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
         detail = method(*args, **kwargs)
+        self._tell_shapes(benchmark)
         self._baseline_due = BASELINE_METRIC in benchmark.to_bench_metrics
         self._label(operator=str(benchmark.op_name), detail=str(detail))
         return detail
@@ -117,3 +148,10 @@ def rebind_caches() -> None:
 
 def _dtype_name(dtype: Any) -> str:
     return str(dtype).rsplit(".", 1)[-1]
+
+
+def _plain(value: Any) -> Any:
+    """A shape as JSON holds it: lists, numbers and flags as they are, anything else by its text."""
+    if isinstance(value, (list, tuple)):
+        return [_plain(part) for part in value]
+    return value if value is None or isinstance(value, (bool, int, float, str)) else str(value)

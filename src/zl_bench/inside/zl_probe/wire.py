@@ -22,6 +22,7 @@ events.jsonl, one of these a line; every event carries `event` and `t` (seconds 
     begin        wire, pid, python, triton {version, path, library, library_sha256}, torch {version} | null, target
     collected    nodes [node ids that will run]
     deselected   dtype, available [dtypes]                     the asked dtype is not one of this node's
+    removed      nodes [node ids]                              the suite itself took them out of what was collected
     compile      kernel, seconds, cached, foreign              one finished compilation of this process (launched or not);
                  foreign: a cache answered it, with what this process never compiled itself
     compile_failed  kernel, signature, stage, error, message, pass, cause, diagnostics   diagnostics: what the compiler
@@ -32,12 +33,15 @@ events.jsonl, one of these a line; every event carries `event` and `t` (seconds 
                  timed, how it was made ("first", "all"), else empty; tuner: `module.kernel#digest of its candidates`,
                  with `.2`, `.3` … for further tuners alike in both, in the order of their first use
     pin_missing  tuner, key, reason                            at the launch, or before `end` for a record that was left over
-    row          node, operator, dtype, ordinal, detail, launches [kernel id, …], guesses
+    row          node, operator, dtype, ordinal, detail, launches [kernel id, …], guesses, ran
+                 ran: of a row without a launch on the stand-in, {operator: "view" | "native" | "library"}, as it was done
     row_failed   node, operator, dtype, ordinal, detail, phase "compile" | "run", message, kernel, stage, whole_test
                  at once, with whole_test false, when a row's call raises, even if the test catches that; then, if the test
                  ends by that exception (fails, skips or is expected to fail), again with the same key and whole_test true,
                  perhaps in the test's own words: the last one of a key counts
     unlabelled_row  caller ("file.py:line")                    something was timed while no test ran: it was called, and no row
+    shapes       node, operator, classes [names, the nearest first], file (the shape file it was told to read), shapes [nested
+                 lists]   what a FlagGems benchmark object had when it made inputs, each time that this changed
     compat       plugin, node, dropped [mark names], reason, why   a compat plugin took marks off a collected test
     needs_device operation                                     the stand-in could not do this honestly
     test         node, outcome "passed" | "failed" | "skipped", message
@@ -54,6 +58,8 @@ from collections.abc import Iterator
 from typing import Any
 
 WIRE_VERSION = 1
+HIDDEN_CARDS = {"CUDA_VISIBLE_DEVICES": "-1", "HIP_VISIBLE_DEVICES": "-1"}
+"""Set in a process that compiles for a target: whatever it still starts can not open a card that the machine may have."""
 FIRST_DTYPE = "first"
 """As a dtype: the first one of the operator's own."""
 INPUT_FILE = "input.json"
