@@ -94,6 +94,10 @@ class Row:
     launches: tuple[Kernel, ...]
     guesses: int = 0
     """How many data-dependent values the stand-in device had to guess before or in this row."""
+    ran: Mapping[str, str] | None = None
+    """Without a launch, where it was recorded: the device's operators that the call ran, as `view`, `native`, `library`."""
+    seconds: float | None = field(default=None, compare=False)
+    """Since the row before it, or since the run began."""
 
 
 @dataclass(frozen=True)
@@ -134,6 +138,18 @@ class MissingPin:
 
 
 @dataclass(frozen=True)
+class BenchmarkShapes:
+    """The shapes that a benchmark object of the suite had when it made its inputs, as text, `(1024, 1024)`."""
+
+    operator: str
+    classes: tuple[str, ...]
+    """Its class and those above it, the nearest first: the suite looks its shapes up by these names too."""
+    shapes: tuple[str, ...]
+    file: str = ""
+    """The shape file that it was told to read, empty if it was told none."""
+
+
+@dataclass(frozen=True)
 class Absence:
     """Why a node has no rows (or lost some). `clean` means that the suite decided so: an unsupported dtype, a skip."""
 
@@ -142,6 +158,7 @@ class Absence:
         "skipped",
         "failed",
         "timeout",
+        "memory",
         "crashed",
         "nothing collected",
         "nothing captured",
@@ -160,13 +177,17 @@ class Absence:
 class ProcessOutcome:
     """How a run's process ended, as the launcher saw it.
 
-    `code` is the exit status (`exited`) or the signal number (`signal`), otherwise 0; `detail` is for people: the limit
-    that ran out, or why the process could not be started.
+    `code` is the exit status (`exited`) or the signal number (`signal`, and `memory`: ended because it took more than it
+    may), otherwise 0; `detail` is for people: the limit that ran out, or why the process could not be started.
     """
 
-    kind: Literal["exited", "signal", "timeout", "not started"]
+    kind: Literal["exited", "signal", "memory", "timeout", "not started"]
     code: int = 0
     detail: str = ""
+    left: int = 0
+    """Processes that it left behind, which were ended."""
+    seconds: float | None = field(default=None, compare=False)
+    """How long the process had, where it was measured."""
 
 
 @dataclass(frozen=True)
@@ -190,6 +211,42 @@ class Run:
     """Kernels that came out of a cache though this run had not compiled them: another run's code, maybe."""
     environment: Mapping[str, object] = field(default_factory=dict)
     """The `begin` event: versions, library hash, target."""
+    unfinished_seconds: float | None = field(default=None, compare=False)
+    """Of a run that was ended: how long it had been at whatever followed its last row."""
+    limit_seconds: float | None = field(default=None, compare=False)
+    """Of a run that ran out of time: how long it had in all."""
+    shapes: tuple[BenchmarkShapes, ...] = ()
+    left_processes: int = 0
+    """Processes that were still there when the run had ended, and were ended."""
+
+
+@dataclass(frozen=True)
+class AskedShapes:
+    """What a screen was asked for in shapes. `by_key` is the whole shape file that the suite is given, as text."""
+
+    by_key: Mapping[str, tuple[str, ...]]
+    keys: frozenset[str]
+    """Those of its keys that the user asked for; the others are the suite's own."""
+    whole_file: bool = False
+    """The user's shapes replace the suite's for every operator, so one without a key falls back to defaults."""
+    file_name: str = "shapes.yaml"
+
+
+ShapeOutcome = Literal["honoured", "not honoured", "not seen", "no key", "not reached"]
+"""`not seen`: the benchmark had the shapes, and the sizes of its rows are others; it may ignore them, or derive sizes."""
+
+
+@dataclass(frozen=True)
+class ShapeFinding:
+    """What became of the shapes asked for one benchmark. `told` says it where something is to be said."""
+
+    operator: str
+    key: str
+    """The key of the shape file that it matched, empty if none."""
+    outcome: ShapeOutcome
+    asked: tuple[str, ...]
+    emitted: tuple[str, ...]
+    told: str = ""
 
 
 @dataclass(frozen=True)
@@ -276,6 +333,10 @@ class OperatorVerdict:
     guessed_rows: int = 0
     unstable_kernels: int = 0
     """Kernels (or launch sequences) that differed from themselves in a self-check, left out of the changes."""
+    shapes: ShapeOutcome | Literal[""] = ""
+    """Where shapes were asked for, the worst that became of them."""
+    shape_keys: tuple[str, ...] = ()
+    """The keys of the shape file that its benchmarks matched."""
 
 
 @dataclass(frozen=True)
@@ -291,6 +352,7 @@ class NodeVerdict:
     """Every failed row of either side, the broken ones included."""
     absences: tuple[tuple[Side, Absence], ...]
     missing_pins: tuple[tuple[Side, MissingPin], ...]
+    shapes: tuple[ShapeFinding, ...] = ()
 
 
 @dataclass(frozen=True)

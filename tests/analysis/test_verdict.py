@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.analysis.hand_made import Workshop, failed, row, run
+from zl_bench.analysis.nodes import OTHER
 from zl_bench.analysis.reasons import one_line
 from zl_bench.model import Absence, MissingPin, Run, Status, Verdict
 
@@ -16,6 +17,7 @@ SKIP = Absence("skipped", "skipped: needs two cards", clean=True)
 FAILED = Absence("failed", "AssertionError: wrong, t.py:12")
 CRASHED = Absence("crashed", "killed by SIGSEGV, after 1 rows")
 TIMEOUT = Absence("timeout", "ran out of time, 60 s")
+MEMORY = Absence("memory", "crashed: out of memory (limit 1 GiB, --memory)")
 NEEDS_DEVICE = Absence("needs a device", "needs a device: aten::item")
 NOT_STARTED = Absence("not started", "no space left")
 
@@ -80,6 +82,23 @@ def test_no_kernel(shop: Workshop) -> None:
     found = shop.judge((run("before", row()), run("after", row()))).verdict
     assert (found.verdict, found.status, found.rows, found.kernels) == (Verdict.NO_KERNEL, Status.COMPLETE, 1, 0)
     assert found.machine_code == "-"
+
+
+@pytest.mark.parametrize(
+    ("ran", "said"),
+    [
+        (None, "no row launched a Triton kernel"),
+        ({}, "no row launched a Triton kernel: the timed calls ran nothing on the device"),
+        (
+            {"aten::flatten": "library", "aten::view": "view", "aten::geometric_": "native"},
+            "no row launched a Triton kernel: the vendor's own aten::geometric_, the library's function without a launch for "
+            "aten::flatten, views by aten::view",
+        ),
+    ],
+)
+def test_no_kernel_says_what_ran_instead(shop: Workshop, ran: dict[str, str] | None, said: str) -> None:
+    quiet = replace(row(), ran=ran)
+    assert shop.judge((run("before", quiet), run("after", quiet))).verdict.reason == said
 
 
 def test_kernels_in_the_cache_without_a_captured_launch_are_a_failed_run(shop: Workshop) -> None:
@@ -158,7 +177,12 @@ def test_many_broken_rows_are_counted(shop: Workshop) -> None:
 
 
 @pytest.mark.parametrize(
-    ("absence", "word"), [(CRASHED, "crashed"), (TIMEOUT, "ran out of time"), (FAILED, "failed to run")]
+    ("absence", "word"),
+    [
+        (CRASHED, "crashed"),
+        (MEMORY, "ran out of memory"),
+        (FAILED, "failed to run"),
+    ],
 )
 def test_an_early_end_breaks_the_first_row_not_reached(shop: Workshop, absence: Absence, word: str) -> None:
     before = run("before", *(row(shop.kernel(), detail=size) for size in "123"))
@@ -170,6 +194,14 @@ def test_an_early_end_breaks_the_first_row_not_reached(shop: Workshop, absence: 
     assert [alone.key.detail for alone in judged.nodes[0].one_sided] == ["3"]
     assert judged.verdict.status is (Status.PARTIAL if absence is FAILED else Status.FAILED)
     assert judged.verdict.broken_compiles == 0
+
+
+def test_processes_left_behind_are_told_unless_the_run_was_cut_short(shop: Workshop) -> None:
+    kernel = shop.kernel()
+    tidy, untidy = run("before", row(kernel)), replace(run("after", row(kernel)), left_processes=2)
+    assert shop.judge((tidy, untidy)).verdict.reason == "2 processes were left behind and ended"
+    assert shop.judge((tidy, untidy)).verdict.status is Status.COMPLETE
+    assert "left behind" not in shop.judge((tidy, replace(untidy, absence=CRASHED))).verdict.reason
 
 
 def test_a_test_that_fails_to_compile_outside_any_row_names_its_kernel(shop: Workshop) -> None:
@@ -220,7 +252,42 @@ def test_a_clean_absence_is_a_complete_no_rows_with_its_reason(shop: Workshop, a
     assert found.failed_runs == 0
 
 
-@pytest.mark.parametrize("absence", [FAILED, CRASHED, TIMEOUT, NEEDS_DEVICE, NOT_STARTED])
+@pytest.mark.parametrize(
+    ("other_row", "since_last_row", "limit", "verdict"),
+    [
+        (1.0, 110.0, 120.0, Verdict.BROKEN),  # stuck: it spent nearly all of its time in a row of a second
+        (6.0, 4.0, 120.0, Verdict.NO_IR_DIFF),  # merely slow: it was well on its way
+        (12.0, 110.0, 120.0, Verdict.NO_IR_DIFF),  # not ten times what the other side took
+        (1.0, 15.0, 120.0, Verdict.NO_IR_DIFF),  # it may have been stuck, but not for long
+        (None, 110.0, 120.0, Verdict.NO_IR_DIFF),  # nothing to compare with
+        (1.0, None, None, Verdict.NO_IR_DIFF),
+    ],
+)
+@pytest.mark.parametrize("slow", ["before", "after"])
+def test_a_timeout_breaks_a_row_only_if_the_run_was_stuck_in_it(
+    shop: Workshop,
+    slow: Literal["before", "after"],
+    other_row: float | None,
+    since_last_row: float | None,
+    limit: float | None,
+    verdict: Verdict,
+) -> None:
+    """A limit that two runs of the same code just reach, one of them a row later, must not look like a broken switch."""
+    first, second = row(shop.kernel(), detail="1"), replace(row(shop.kernel(), detail="2"), seconds=other_row)
+    whole = run(OTHER[slow], first, second)
+    late = replace(
+        run(slow, row(shop.kernel(), detail="1"), absence=TIMEOUT),
+        unfinished_seconds=since_last_row,
+        limit_seconds=limit,
+    )
+    found = shop.judge((whole, late) if slow == "after" else (late, whole)).verdict
+    assert (found.verdict, found.status) == (verdict, Status.FAILED)
+    assert TIMEOUT.reason in found.reason
+    if verdict is not Verdict.BROKEN:
+        assert f"1 row on {OTHER[slow]} only" in found.reason
+
+
+@pytest.mark.parametrize("absence", [FAILED, CRASHED, TIMEOUT, MEMORY, NEEDS_DEVICE, NOT_STARTED])
 def test_an_unclean_absence_is_a_failed_no_rows(shop: Workshop, absence: Absence) -> None:
     found = shop.judge((run("before", absence=absence), run("after", absence=absence))).verdict
     assert (found.verdict, found.status, found.reason) == (Verdict.NO_ROWS, Status.FAILED, absence.reason)

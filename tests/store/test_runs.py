@@ -1,13 +1,14 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from zl_bench.model import Absence, ProcessOutcome, Run
-from zl_bench.store.runs import read_outcome, read_run, write_outcome
+from zl_bench.store.runs import OUTCOME_FILE, read_outcome, read_run, write_outcome
 
 OK = ProcessOutcome("exited", 0)
 NODE = "t.py::t"
@@ -36,7 +37,7 @@ def end(status: int = 0) -> dict[str, Any]:
 
 
 def written(directory: Path, *events: dict[str, Any], tail: str = "") -> Path:
-    text = "".join(json.dumps({**event, "t": 1.0}) + "\n" for event in events)
+    text = "".join(json.dumps({"t": 1.0, **event}) + "\n" for event in events)
     (directory / "events.jsonl").write_text(text + tail, encoding="utf-8")
     (directory / "input.json").write_text(json.dumps({"operator": "add", "node": NODE}), encoding="utf-8")
     return directory
@@ -122,6 +123,20 @@ def test_dtype_is_clean_and_names_what_there_is(tmp_path: Path) -> None:
     )
 
 
+def test_a_suite_that_refuses_a_dtype_by_failing_the_test_is_clean_too(tmp_path: Path) -> None:
+    refused = (BEGIN, COLLECTED, DESELECTED, TEST_FAILED, end(1))
+    found = absence(tmp_path, *refused, outcome=ProcessOutcome("exited", 1))
+    assert found == Absence("dtype", "dtype complex64 is not one of add's: float16, float32", clean=True)
+    later = absence(tmp_path, *refused[:3], ROW_FAILED, *refused[3:], outcome=ProcessOutcome("exited", 1))
+    assert later.kind == "failed", "a row failed, so some dtype was taken"
+
+
+def test_what_the_suite_itself_takes_out_is_named(tmp_path: Path) -> None:
+    removed = {"event": "removed", "nodes": [NODE]}
+    found = absence(tmp_path, BEGIN, removed, end(5), outcome=ProcessOutcome("exited", 5))
+    assert found == Absence("nothing collected", f"deselected by the suite itself: {NODE}", clean=True)
+
+
 def test_a_deselection_beside_rows_is_no_absence(tmp_path: Path) -> None:
     assert load(tmp_path, BEGIN, DESELECTED, COLLECTED, KERNEL, ROW, PASSED, end()).absence is None
 
@@ -170,6 +185,17 @@ def test_failed_rows_without_a_failed_test(tmp_path: Path) -> None:
             ProcessOutcome("signal", 250),
             Absence("crashed", "killed by signal 250, before its first row, having compiled add"),
         ),
+        (
+            ProcessOutcome("memory", 9, "limit 2 GiB, --memory"),
+            Absence(
+                "memory",
+                "crashed: out of memory (limit 2 GiB, --memory), before its first row, having compiled add",
+            ),
+        ),
+        (
+            ProcessOutcome("signal", 9, "perhaps by the kernel"),
+            Absence("crashed", "killed by SIGKILL, perhaps by the kernel, before its first row, having compiled add"),
+        ),
         (ProcessOutcome("not started", 0, "no space left"), Absence("not started", "no space left")),
     ],
 )
@@ -201,6 +227,9 @@ def test_nothing_collected_and_nothing_measured(tmp_path: Path) -> None:
     assert broken.kind == "crashed"
     assert broken.reason.startswith("pytest was interrupted from within")
     assert absence(tmp_path, BEGIN, COLLECTED, PASSED, end()).reason == "the test measured nothing"
+    gone = {**end(4), "message": "\nERROR: not found: /suite/test_add.py::test_add\n(no match in any of [<Module>])"}
+    found = absence(tmp_path, BEGIN, gone, outcome=ProcessOutcome("exited", 4))
+    assert found == Absence("nothing collected", "no test was collected: not found: /suite/test_add.py::test_add")
     found = absence(tmp_path, BEGIN, COLLECTED, COMPILE, PASSED, end())
     assert found == Absence("nothing captured", "the test measured nothing, though 1 kernel compiled")
 
@@ -211,10 +240,25 @@ def test_a_launch_of_an_unrecorded_kernel_fails_its_row(tmp_path: Path) -> None:
     assert "never recorded" in run.failed_rows[0].message
 
 
+def test_how_long_each_row_took_and_what_a_late_run_was_at(tmp_path: Path) -> None:
+    other = {**ROW, "detail": "more"}
+    failed_row = {**ROW_FAILED, "detail": "worse"}
+    events = ({**BEGIN, "t": 100.0}, KERNEL, {**ROW, "t": 103.0}, {**failed_row, "t": 104.0}, {**other, "t": 109.5})
+    run = load(tmp_path, *events, outcome=ProcessOutcome("timeout", 0, "more than 60 s", seconds=61.0))
+    assert [row.seconds for row in run.rows] == [3.0, 5.5]
+    assert (run.unfinished_seconds, run.limit_seconds) == (51.5, 61.0)
+    ended = load(tmp_path, *events, outcome=ProcessOutcome("signal", 11, seconds=61.0))
+    assert ended.limit_seconds is None
+
+
 def test_outcomes_are_kept_beside_the_run(tmp_path: Path) -> None:
-    outcome = ProcessOutcome("timeout", 0, "60 s")
+    outcome = ProcessOutcome("timeout", 0, "60 s", 2)
     write_outcome(tmp_path, outcome)
     assert read_outcome(tmp_path) == outcome
+    write_outcome(tmp_path, replace(outcome, seconds=60.2))
+    assert read_outcome(tmp_path).seconds == 60.2
+    (tmp_path / OUTCOME_FILE).write_text('{"kind": "timeout", "code": 0, "detail": "60 s"}')  # of an older version
+    assert read_outcome(tmp_path) == ProcessOutcome("timeout", 0, "60 s")
 
 
 def test_a_missing_outcome_is_told_from_the_events(tmp_path: Path) -> None:

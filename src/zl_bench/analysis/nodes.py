@@ -23,9 +23,13 @@ from zl_bench.model import (
     Side,
 )
 
-BREAKING_ABSENCES = ("failed", "timeout", "crashed")
+BREAKING_ABSENCES = ("failed", "timeout", "memory", "crashed")
 """Ways for a run to end early that break the first row which it then never reached. A stand-in device that can not do
 something, a dtype, a skip or a process that never started say nothing about the switch."""
+
+STUCK_SHARE, STUCK_FACTOR = 0.5, 10.0
+"""A run that ran out of time was stuck in a row if that row had taken this share of the whole time, and this many times
+what it took on the other side. Else the limit was short, which says nothing about the switch."""
 
 Keyed = TypeVar("Keyed", Row, FailedRow)
 
@@ -179,7 +183,7 @@ def _missing_on(side: Side, here: _Half, there: _Half) -> tuple[list[BrokenRow],
         first, *missing = missing
         failure = strays[0]
         broken.append(BrokenRow(first, side, failure.phase, failure.kernel, failure.stage, failure.message))
-    elif absence is not None and _breaks(absence, ended):
+    elif absence is not None and _breaks(absence, ended) and _stuck(here.run, there.rows[missing[0]]):
         first, *missing = missing
         phase = "compile" if absence.kind == "failed" and (absence.kernel or absence.stage) else absence.kind
         broken.append(BrokenRow(first, side, phase, absence.kernel, absence.stage, absence.reason))
@@ -194,6 +198,16 @@ def _breaks(absence: Absence, ended: list[FailedRow]) -> bool:
         return False
     # A failed test with a failed row of its own is that row's failure, wherever it was counted.
     return absence.kind != "failed" or not ended
+
+
+def _stuck(run: Run, row: Row) -> bool:
+    """False for a run that ran out of time without being stuck in that row, as the other side measured it."""
+    if run.absence is None or run.absence.kind != "timeout":
+        return True
+    spent, limit, other = run.unfinished_seconds, run.limit_seconds, row.seconds
+    if spent is None or limit is None or other is None:
+        return False
+    return spent >= STUCK_SHARE * limit and spent >= STUCK_FACTOR * other
 
 
 def _why_missing(absence: Absence | None, ended: list[FailedRow]) -> str:

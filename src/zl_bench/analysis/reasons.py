@@ -14,8 +14,15 @@ PHASES = {
     "failed": "failed to run",
     "read": "left nothing to compare",
     "timeout": "ran out of time",
+    "memory": "ran out of memory",
     "crashed": "crashed",
 }
+HOW_IT_RAN = {
+    "native": "the vendor's own",
+    "library": "the library's function without a launch for",
+    "view": "views by",
+}
+"""Of operators that a row without a launch called."""
 
 
 def explain(verdict: Verdict, nodes: Sequence[SortedNode], criterion: str, missing_pins: Sequence[str]) -> str:
@@ -24,7 +31,7 @@ def explain(verdict: Verdict, nodes: Sequence[SortedNode], criterion: str, missi
     lead = {
         Verdict.BROKEN: lambda: _broken([row for node in nodes for row in node.broken]),
         Verdict.NO_ROWS: lambda: _no_rows(nodes),
-        Verdict.NO_KERNEL: lambda: ["no row launched a Triton kernel"],
+        Verdict.NO_KERNEL: lambda: ["no row launched a Triton kernel" + _what_ran(nodes)],
         Verdict.IR_CHANGED: lambda: _changed(paired, criterion),
         Verdict.NO_IR_DIFF: lambda: _no_difference(paired, nodes, criterion),
     }[verdict]()
@@ -111,6 +118,18 @@ def _no_difference(paired: Sequence[PairedRow], nodes: Sequence[SortedNode], cri
     return [f"{criterion} is the same, {', '.join(stages)} differs: {_names(differing)}"]
 
 
+def _what_ran(nodes: Sequence[SortedNode]) -> str:
+    """What rows without a launch did instead, where it was recorded."""
+    recorded = [row.ran for node in nodes for side in SIDES for row in node.run(side).rows if row.ran is not None]
+    if not recorded:
+        return ""
+    ran = {name: how for operators in recorded for name, how in operators.items()}
+    if not ran:
+        return ": the timed calls ran nothing on the device"
+    kinds = {how: [name for name, its_how in ran.items() if its_how == how] for how in HOW_IT_RAN}
+    return ": " + ", ".join(f"{HOW_IT_RAN[how]} {listed(names)}" for how, names in kinds.items() if names)
+
+
 def _names(launches: Iterable[Launch]) -> str:
     return listed(launch.identity.name for launch in launches)
 
@@ -118,7 +137,7 @@ def _names(launches: Iterable[Launch]) -> str:
 def _limits(
     verdict: Verdict, nodes: Sequence[SortedNode], paired: Sequence[PairedRow], missing_pins: Sequence[str]
 ) -> list[str]:
-    """One-sided and failed rows, early ends, guesses, missing pins, unstable kernels: counted and named."""
+    """One-sided and failed rows, early ends, guesses, missing pins, unstable kernels, stray processes: counted and named."""
     parts = []
     for side in SIDES:
         alone = [row for node in nodes for row in node.one_sided if row.side == side]
@@ -138,6 +157,11 @@ def _limits(
         pins = [one_line(sentence, LONGEST_MESSAGE // 2) for sentence in missing_pins]
         parts.append(f"{counted(len(missing_pins), 'pin')} missing: {listed(pins, shown=1)}")
     parts.extend(_unstable(paired, nodes))
+    # Of a run that was cut short it goes without saying.
+    runs = [node.run(side) for node in nodes for side in SIDES]
+    left = sum(run.left_processes for run in runs if run.absence is None)
+    if left:
+        parts.append(f"{left} {'process was' if left == 1 else 'processes were'} left behind and ended")
     return parts
 
 

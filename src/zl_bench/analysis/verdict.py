@@ -114,7 +114,7 @@ def _run_lost(node: SortedNode, side: Side) -> bool:
     """Whether the process crashed, was killed or timed out, or failed without any row."""
     run = node.run(side)
     absence = run.absence
-    if absence is not None and absence.kind in ("crashed", "timeout"):
+    if absence is not None and absence.kind in ("crashed", "memory", "timeout"):
         return True
     measured = {row.key for row in run.rows} - {row.key for where, row in node.failed if where == side}
     return not measured and _run_failed(node, side)

@@ -5,11 +5,14 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
+from itertools import pairwise
 from pathlib import Path
 
+from zl_bench.analysis.shapes import shape_text
 from zl_bench.errors import EnvironmentUnfit
 from zl_bench.inside.zl_probe.wire import EVENTS_FILE, INPUT_FILE, read_events
 from zl_bench.model import (
+    BenchmarkShapes,
     FailedRow,
     Kernel,
     KernelIdentity,
@@ -67,6 +70,10 @@ def _run(directory: Path, node: str, side: Side, events: Sequence[Event], damage
         ),
         absence=absence(Record(events, damage, outcome, bool(rows), failed, _operator(directory, node))),
         environment=dict(begin),
+        shapes=tuple(_benchmark_shapes(event) for event in of_kind(events, "shapes")),
+        left_processes=outcome.left,
+        unfinished_seconds=_unfinished_seconds(events, outcome),
+        limit_seconds=outcome.seconds if outcome.kind == "timeout" else None,
     )
 
 
@@ -90,7 +97,14 @@ def read_outcome(directory: Path) -> ProcessOutcome:
     """How the run's process ended, as `write_outcome` kept it; without that, what the events alone can tell."""
     try:
         record = json.loads((directory / OUTCOME_FILE).read_text(encoding="utf-8"))
-        return ProcessOutcome(record["kind"], int(record["code"]), str(record["detail"]))
+        seconds = record.get("seconds")
+        return ProcessOutcome(
+            kind=record["kind"],
+            code=int(record["code"]),
+            detail=str(record["detail"]),
+            left=int(record.get("left", 0)),
+            seconds=None if seconds is None else float(seconds),
+        )
     except (OSError, ValueError, KeyError, TypeError):
         pass
     events, _ = _events(directory / EVENTS_FILE)
@@ -146,14 +160,35 @@ def _rows(events: Sequence[Event], kernels: Mapping[str, Kernel]) -> tuple[tuple
     """The measured rows; one that names a kernel which was never recorded can not be compared and is a failed row."""
     rows: list[Row] = []
     failed: list[FailedRow] = []
+    seconds = _row_seconds(events)
     for event in of_kind(events, "row"):
         names = [str(name) for name in event.get("launches", [])]
         unknown = [name for name in names if name not in kernels]
         if unknown:
             failed.append(FailedRow(_key(event), "read", f"launched kernel {unknown[0]} was never recorded"))
         else:
-            rows.append(Row(_key(event), tuple(kernels[name] for name in names), number(event, "guesses")))
+            launches, ran = tuple(kernels[name] for name in names), event.get("ran")
+            key, guesses = _key(event), number(event, "guesses")
+            rows.append(Row(key, launches, guesses, None if ran is None else dict(ran), seconds.get(key)))
     return tuple(rows), failed
+
+
+def _row_seconds(events: Sequence[Event]) -> dict[RowKey, float]:
+    """How long each row took: since the one before it, measured or failed, or since the run began."""
+    seconds: dict[RowKey, float] = {}
+    times = [event for event in events if event.get("event") in ("begin", "row", "row_failed")]
+    for earlier, event in pairwise(times):
+        if event.get("event") == "row" and "t" in earlier and "t" in event:
+            seconds[_key(event)] = float(event["t"]) - float(earlier["t"])
+    return seconds
+
+
+def _unfinished_seconds(events: Sequence[Event], outcome: ProcessOutcome) -> float | None:
+    """How long a run that was ended had been at what followed its last row."""
+    times = [event for event in events if event.get("event") in ("begin", "row", "row_failed") and "t" in event]
+    if outcome.seconds is None or not times:
+        return None
+    return outcome.seconds - (float(times[-1]["t"]) - float(times[0]["t"]))
 
 
 def _failed_row(event: Event) -> FailedRow:
@@ -164,6 +199,15 @@ def _failed_row(event: Event) -> FailedRow:
         kernel=text(event, "kernel"),
         stage=text(event, "stage"),
         whole_test=bool(event.get("whole_test")),
+    )
+
+
+def _benchmark_shapes(event: Event) -> BenchmarkShapes:
+    return BenchmarkShapes(
+        operator=text(event, "operator"),
+        classes=tuple(str(name) for name in event.get("classes") or ()),
+        shapes=tuple(shape_text(shape) for shape in event.get("shapes") or ()),
+        file=text(event, "file"),
     )
 
 
