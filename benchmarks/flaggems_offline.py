@@ -1,0 +1,242 @@
+"""FlagGems' whole benchmark suite, screened with no GPU: what became of every test, and what it cost.
+
+    python benchmarks/flaggems_offline.py run --root ROOT -- --switch … --target cuda:90 --checkout DIR [--dtypes first] …
+    python benchmarks/flaggems_offline.py report [--write NAME] ROOT …
+
+`run` passes what follows `--` to `zl-bench screen --suite flaggems --all`, times it, and keeps what produced it in
+ROOT/benchmark.json; run again, it goes on where it was stopped and adds the time. `report` tabulates finished roots, one
+column each, and lists every test that did not end clean, every one without a kernel and every reason to skip; `--write`
+keeps it in results/NAME.md.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import resource
+import statistics
+import subprocess
+import sys
+import time
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+from screen_offline import commit, processor
+
+HERE = Path(__file__).resolve().parent
+CLEAN_BAR = 98.5
+"""Percent of the tests that end in a verdict from a clean run."""
+REFERENCE_MINUTES = 0.8
+"""A pair on a card: the reference cost of a screen, per operator; six rounds of timing take 13 to 44 minutes."""
+NOTHING = "no row launched a Triton kernel"
+
+
+@dataclass(frozen=True)
+class Test:
+    """What became of one test. `clean`: both sides ran to their end, or FlagGems itself skips the test."""
+
+    node: str
+    verdict: str
+    status: str
+    reason: str
+    clean: bool
+    skipped: bool
+
+
+@dataclass(frozen=True)
+class Screened:
+    """One root: its tests, the seconds of each operator's pair, and what `run` noted."""
+
+    root: Path
+    tests: tuple[Test, ...]
+    seconds: tuple[float, ...]
+    noted: dict[str, Any]
+
+    @property
+    def title(self) -> str:
+        return f"{self.noted['switch']} ({self.noted['dtypes']})"
+
+
+def run(root: Path, arguments: Sequence[str]) -> int:
+    """Screen, and add what this took to ROOT/benchmark.json."""
+    command = ["screen", "--suite", "flaggems", "--all", "--root", str(root), *arguments]
+    if (root / "screen.jsonl").exists():
+        command.append("--resume")
+    clock, before = time.monotonic(), _children()
+    code = subprocess.run([sys.executable, "-m", "zl_bench", *command], check=False).returncode
+    note = root / "benchmark.json"
+    noted = (
+        json.loads(note.read_text(encoding="utf-8"))
+        if note.exists()
+        else {"wall": 0.0, "processor": 0.0, "sittings": 0}
+    )
+    given = argparse.ArgumentParser(allow_abbrev=False)
+    for option in ("--switch", "--target", "--dtypes", "--stages"):
+        given.add_argument(option, default="own" if option == "--dtypes" else "all")
+    known, _ = given.parse_known_args(list(arguments))
+    noted |= vars(known) | {
+        "wall": noted["wall"] + time.monotonic() - clock,
+        "processor": noted["processor"] + _children() - before,
+        "sittings": noted["sittings"] + 1,
+        "command": f"zl-bench screen --suite flaggems --all {' '.join(arguments)}",
+        "commit": commit(),
+        "date": date.today().isoformat(),
+        "machine": f"{processor()}, {len(_cores())} cores",
+        "exit code": code,
+    }
+    note.write_text(json.dumps(noted, indent=1) + "\n", encoding="utf-8")
+    return code
+
+
+def read(root: Path) -> Screened:
+    """A root that `run` has finished."""
+    operators = [json.loads(line) for line in (root / "screen.jsonl").read_text(encoding="utf-8").splitlines()]
+    last = {(one["operator"], one["dtype"]): one for one in operators}
+    begin = next(root.glob("*_before/events.jsonl"), None)
+    noted = json.loads((root / "benchmark.json").read_text(encoding="utf-8"))
+    if begin is not None:
+        with begin.open(encoding="utf-8") as stream:
+            noted["versions"] = _versions(json.loads(stream.readline()))
+    return Screened(
+        root,
+        tuple(_test(node) for one in last.values() for node in one["nodes"]),
+        tuple(one["seconds"] for one in last.values()),
+        noted,
+    )
+
+
+def _test(node: dict[str, Any]) -> Test:
+    kinds = {absence["kind"] for _, absence in node["absences"]}
+    skipped = node["verdict"] == "NO_ROWS" and kinds == {"skipped"}
+    clean = skipped or (node["verdict"] != "NO_ROWS" and node["status"] == "complete") or node["verdict"] == "BROKEN"
+    return Test(node["node"], node["verdict"], node["status"], node["reason"], clean, skipped)
+
+
+def _versions(begin: dict[str, Any]) -> str:
+    return (
+        f"Python {begin['python'].split()[0]}, Triton {begin['triton']['version']}, torch {begin['torch']['version']}"
+    )
+
+
+def report(screens: Sequence[Screened]) -> str:
+    """The report in Markdown."""
+    targets = {one.noted["target"] for one in screens}
+    lines = [f"# FlagGems' whole benchmark suite, offline, for {', '.join(sorted(targets))}", ""]
+    lines += [f"- {one.title}: `{one.noted['command']}`" for one in screens]
+    lines += [
+        "",
+        "## Tests by what became of them",
+        "",
+        *_table(["", *(one.title for one in screens)], _outcomes(screens)),
+    ]
+    lines += [
+        "",
+        "*Clean* are tests whose two runs came to their end with every row, and those which FlagGems itself skips here. An",
+        "operator may have several tests; the suite was read without importing it, and every test that was read is counted.",
+    ]
+    lines += ["", "## Cost", "", *_table(["", *(one.title for one in screens)], _costs(screens))]
+    lines += [
+        "",
+        f"The reference for a pair on a card is {REFERENCE_MINUTES} minutes an operator, 13 to 44 for six rounds of timing.",
+    ]
+    for one in screens:
+        lines += ["", f"## {one.title}: every test that did not end clean", ""]
+        lines += [
+            f"- `{_short(test.node)}` {test.verdict} {test.status}: {test.reason}"
+            for test in one.tests
+            if not test.clean
+        ]
+    lines += ["", "## Every test without a kernel, and what its timed calls ran", ""]
+    lines += _grouped(
+        screens, lambda test: test.verdict == "NO_KERNEL", lambda test: test.reason.removeprefix(NOTHING + ": ")
+    )
+    lines += ["", "## Every reason to skip", ""]
+    lines += _grouped(screens, lambda test: test.skipped, lambda test: test.reason.removeprefix("skipped: "))
+    lines += ["", "## Produced by", ""]
+    for one in screens:
+        said = ("date", "commit", "machine", "versions", "sittings")
+        lines += [f"- {one.title}: " + "; ".join(f"{name} {one.noted.get(name, 'unknown')}" for name in said)]
+    return "\n".join(lines) + "\n"
+
+
+def _outcomes(screens: Sequence[Screened]) -> list[list[str]]:
+    rows = []
+    for verdict in ("BROKEN", "IR_CHANGED", "NO_IR_DIFF", "NO_KERNEL", "NO_ROWS"):
+        rows.append([verdict, *(str(sum(test.verdict == verdict for test in one.tests)) for one in screens)])
+    rows.append(["of NO_ROWS, skipped by FlagGems", *(str(sum(test.skipped for test in one.tests)) for one in screens)])
+    rows.append(["tests", *(str(len(one.tests)) for one in screens)])
+    for one in screens:
+        if not one.tests:
+            raise SystemExit(f"{one.root} has no test")
+    shares = [100 * sum(test.clean for test in one.tests) / len(one.tests) for one in screens]
+    rows.append([f"clean (bar {CLEAN_BAR} %)", *(f"{share:.2f} %" for share in shares)])
+    return rows
+
+
+def _costs(screens: Sequence[Screened]) -> list[list[str]]:
+    def each(name: str, value: Callable[[Screened], str]) -> list[str]:
+        return [name, *(value(one) for one in screens)]
+
+    return [
+        each("wall clock, minutes", lambda one: f"{one.noted['wall'] / 60:.1f}"),
+        each("processor, minutes", lambda one: f"{one.noted['processor'] / 60:.1f}"),
+        each("operators", lambda one: str(len(one.seconds))),
+        each("seconds per operator, median", lambda one: f"{statistics.median(one.seconds):.1f}"),
+        each("seconds per operator, p90", lambda one: f"{statistics.quantiles(one.seconds, n=10)[-1]:.1f}"),
+        each("seconds per operator, most", lambda one: f"{max(one.seconds):.1f}"),
+    ]
+
+
+def _grouped(screens: Iterable[Screened], chosen: Callable[[Test], bool], by: Callable[[Test], str]) -> list[str]:
+    """Tests by reason, over all screens; each test once."""
+    groups: dict[str, dict[str, None]] = defaultdict(dict)
+    for one in screens:
+        for test in filter(chosen, one.tests):
+            groups[by(test)][_short(test.node)] = None
+    sizes = Counter({reason: len(tests) for reason, tests in groups.items()})
+    return [f"- {reason}: {', '.join(groups[reason])}" for reason, _ in sizes.most_common()]
+
+
+def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
+    lines = [head, ["---", *("---:" for _ in head[1:])], *rows]
+    return [f"| {' | '.join(line)} |" for line in lines]
+
+
+def _short(node: str) -> str:
+    return node.removeprefix("benchmark/test_")
+
+
+def _children() -> float:
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return usage.ru_utime + usage.ru_stime
+
+
+def _cores() -> set[int]:
+    return os.sched_getaffinity(0)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    commands = parser.add_subparsers(dest="command", required=True)
+    runner = commands.add_parser("run")
+    runner.add_argument("--root", type=Path, required=True)
+    runner.add_argument("arguments", nargs="*", help="for zl-bench screen, after --")
+    reporter = commands.add_parser("report")
+    reporter.add_argument("--write", metavar="NAME")
+    reporter.add_argument("roots", type=Path, nargs="+")
+    given = parser.parse_args()
+    if given.command == "run":
+        raise SystemExit(run(given.root, given.arguments))
+    text = report([read(root) for root in given.roots])
+    print(text)
+    if given.write:
+        (HERE / "results" / f"{given.write}.md").write_text(text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
