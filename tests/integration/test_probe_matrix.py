@@ -13,6 +13,8 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from types import ModuleType
 
@@ -21,7 +23,7 @@ import pytest
 pytestmark = pytest.mark.matrix
 PROJECT = Path(__file__).resolve().parents[2]
 PATIENCE = 560
-"""Seconds for one environment; it takes about one minute."""
+"""Seconds for one environment; it takes two to three minutes beside another one."""
 
 
 def environments_tool() -> ModuleType:
@@ -58,19 +60,35 @@ def own_environment() -> str:
     return f"triton-{'.'.join(version.split('.')[:2])}" if same_python and not OWN_FOLDER else ""
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_the_probe_s_tests_pass(name: str) -> None:
-    python = FOLDER / name / "bin" / "python"
+def why_not(name: str) -> str:
+    """Why the probe's tests can not, or need not, run in that environment; empty if they are to."""
+    python = interpreter(name)
     if name == own_environment():
-        pytest.skip(f"this interpreter is like {name} itself: tests/probe runs in it as it is")
+        return f"this interpreter is like {name} itself: tests/probe runs in it as it is"
     if not python.exists():
-        pytest.skip(f"environment {name} is not there: `python tools/environments.py {name}` makes it or says why not")
+        return f"environment {name} is not there: `python tools/environments.py {name}` makes it or says why not"
     missing = [module for module in ("pytest", "triton") if not has_module(python, module)]
-    if missing:
-        pytest.skip(f"environment {name} has no {' and no '.join(missing)}")
+    return f"environment {name} has no {' and no '.join(missing)}" if missing else ""
+
+
+def interpreter(name: str) -> Path:
+    return FOLDER / name / "bin" / "python"
+
+
+def run_probe_tests(name: str) -> subprocess.CompletedProcess[str]:
     kept = {key: value for key, value in os.environ.items() if not key.startswith(("PYTEST_", "PYTHON", "TRITON_"))}
-    done = subprocess.run(
-        [python, "-m", "pytest", "-c", "tests/probe/pytest.ini", "-p", "no:cacheprovider", "-rs", "tests/probe"],
+    return subprocess.run(
+        [
+            interpreter(name),
+            "-m",
+            "pytest",
+            "-c",
+            "tests/probe/pytest.ini",
+            "-p",
+            "no:cacheprovider",
+            "-rs",
+            "tests/probe",
+        ],
         cwd=PROJECT,
         env={**kept, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"},
         capture_output=True,
@@ -78,9 +96,26 @@ def test_the_probe_s_tests_pass(name: str) -> None:
         timeout=PATIENCE,
         check=False,
     )
+
+
+@pytest.fixture(scope="module")
+def runs(request: pytest.FixtureRequest) -> Iterator[dict[str, Future[subprocess.CompletedProcess[str]]]]:
+    """Of the environments that were selected, as many at a time as there are cores: each keeps one busy."""
+    functions = [item for item in request.session.items if item.path == request.path]
+    chosen = [item.callspec.params["name"] for item in functions]  # type: ignore[attr-defined]
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        yield {name: pool.submit(run_probe_tests, name) for name in chosen if not why_not(name)}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_probe_s_tests_pass(name: str, runs: dict[str, Future[subprocess.CompletedProcess[str]]]) -> None:
+    reason = why_not(name)
+    if reason:
+        pytest.skip(reason)
+    done = runs[name].result()
     print(f"{name}:\n{done.stdout[-6000:]}")  # with the reasons of its skips, for `pytest -rP` and failures
     assert done.returncode == 0, done.stderr[-2000:]
     passed = re.search(r"(\d+) passed", done.stdout)
     assert passed is not None and int(passed[1]) > 100
-    if has_module(python, "torch"):
+    if has_module(interpreter(name), "torch"):
         assert "needs torch" not in done.stdout

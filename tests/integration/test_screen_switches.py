@@ -101,7 +101,7 @@ def test_the_sides_have_identical_environments_but_for_the_switch_and_their_own_
     assert differing == {"TRITON_F32_DEFAULT", "TRITON_CACHE_DIR", "FLAGGEMS_CACHE_DIR"}
     assert before["TRITON_CACHE_DIR"].startswith(str(root))
     assert "hush" not in json.dumps(before)
-    assert before["CUDA_VISIBLE_DEVICES"] == ""
+    assert before["CUDA_VISIBLE_DEVICES"] == "-1"
 
 
 def test_no_target_names_the_flag(tmp_path):

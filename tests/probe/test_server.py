@@ -1,6 +1,7 @@
 """The side server: how runs end, and that nothing outlives it."""
 
 import json
+import mmap
 import os
 import signal
 import time
@@ -8,9 +9,11 @@ from pathlib import Path
 
 import pytest
 from probe_side import PATIENCE, Cases, Side, without_torch
+from zl_probe import memory, processes
 
 pytestmark = pytest.mark.integration
 NODE = "bench_processes.py::test_"
+MIB = 1 << 20
 
 
 def is_gone(pid):
@@ -91,6 +94,15 @@ def test_what_a_run_leaves_behind_is_ended(cases):
     assert is_gone(ran.notes()["pids"][0])
 
 
+def test_a_daemon_is_ended_with_its_own_run_and_no_other(cases):
+    number, _, pids = start(cases, "daemon_and_hang")
+    assert cases.run_again(NODE + "forked_child").end["left"] == 0
+    assert not any(map(is_gone, pids))
+    cases.side.send(op="kill", id=number)
+    assert cases.side.hear_about(number)["left"] == 1
+    assert all(map(is_gone, pids))
+
+
 def test_a_forked_child_of_a_test_records_nothing(cases):
     ran = cases.run(NODE + "forked_child")
     assert [row["ordinal"] for row in ran.of("row")] == [0, 1]
@@ -132,6 +144,83 @@ def test_a_switch_that_is_read_at_import_is_read_right(tmp_path):
             "import reads_switch, kernels\ndef test_it(): kernels.note('value', reads_switch.VALUE)\n",
         )
         assert cases.run("bench_switch.py").notes()["value"] == "on"
+
+
+@pytest.fixture(scope="module")
+def narrow(tmp_path_factory):
+    """A server whose runs may take 400 MiB each, without torch."""
+    pytest.importorskip("triton", reason="needs triton")
+    folder = tmp_path_factory.mktemp("narrow")
+    with Side(folder, first_paths=[without_torch(folder)], memory=400 * MIB) as side:
+        yield Cases(side, folder / "cases")
+
+
+@pytest.mark.parametrize(
+    "test",
+    [
+        "takes_much",
+        "child_takes_much",
+        "session_takes_much",
+        "daemon_takes_much",
+        "children_take_much_together",
+        "shared_memory",
+    ],
+)
+def test_a_run_that_takes_too_much_memory_is_ended_alone(narrow, test):
+    number, folder, pids = start(narrow, "hang")
+    ran = narrow.run_again(NODE + test)
+    assert (ran.end["signal"], ran.end["memory"]) == (signal.SIGKILL, True)
+    assert len(ran.of("row")) == 1
+    assert not any(map(is_gone, pids))
+    narrow.side.send(op="kill", id=number)
+    end = narrow.side.hear_about(number)
+    assert "memory" not in end
+    # Of both runs nothing is left: the server has no child.
+    assert processes.children_of(narrow.side.process.pid) == []
+    assert len((folder / "events.jsonl").read_text().splitlines()) > 1
+
+
+def test_memory_that_is_only_reserved_counts_for_nothing(narrow):
+    assert narrow.run_again(NODE + "takes_little").end["code"] == 0
+
+
+def test_runs_are_the_first_that_the_kernel_kills(cases):
+    assert cases.run_again(NODE + "is_first_to_go").notes()["score"] == 1000
+
+
+def test_own_memory_is_what_a_process_has_written():
+    before, at_most = memory.own(os.getpid()), memory.at_most(os.getpid())
+    assert 0 < before <= at_most + MIB
+    with mmap.mmap(-1, 64 * MIB, flags=mmap.MAP_PRIVATE) as area:
+        assert abs(memory.own(os.getpid()) - before) < 8 * MIB
+        area.write(b"x" * (64 * MIB))
+        assert memory.own(os.getpid()) - before > 56 * MIB
+        assert memory.at_most(os.getpid()) - at_most > 56 * MIB
+
+
+def test_a_process_that_has_ended_takes_nothing():
+    pid = os.fork()
+    if pid == 0:
+        os._exit(0)
+    os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT)
+    assert (memory.own(pid), memory.at_most(pid)) == (0, 0)
+    os.waitpid(pid, 0)
+    assert (memory.own(pid), memory.at_most(pid)) == (0, 0)
+
+
+def test_older_kernels_say_less(tmp_path, monkeypatch):
+    files = {"status": "VmRSS:\t 100 kB\nThreads:\t1\n", "smaps_rollup": "Rss:  90 kB\nPss:  80 kB\n"}
+    kilobytes = memory._kilobytes
+    for name, text in files.items():
+        (tmp_path / name).write_text(text)
+    monkeypatch.setattr(memory, "_kilobytes", lambda path: kilobytes(str(tmp_path / Path(path).name)))
+    assert (memory.at_most(1), memory.own(1)) == (100 << 10, 80 << 10)
+    (tmp_path / "smaps_rollup").unlink()
+    assert memory.own(1) == 100 << 10
+
+
+def test_kernel_kills_are_a_count():
+    assert memory.kernel_kills() >= 0
 
 
 def test_nothing_outlives_a_server_that_is_left(light):

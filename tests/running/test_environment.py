@@ -7,7 +7,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from zl_bench.errors import UsageError
-from zl_bench.running.environment import PROBE_PATH, SET, UNSET, parse_assignments, recordable, side_environment
+from zl_bench.running.environment import (
+    PROBE_PATH,
+    SET,
+    UNSET,
+    not_inherited,
+    parse_assignments,
+    recordable,
+    side_environment,
+)
 from zl_bench.running.switch import OWN_VARIABLES, parse_switch
 
 names = st.from_regex(r"[A-Z_][A-Z0-9_]{0,6}", fullmatch=True) | st.sampled_from([*UNSET, *SET, "PYTHONPATH"])
@@ -56,6 +64,32 @@ def test_the_sides_of_a_pass_have_the_same_environment(text: str) -> None:
 def test_what_would_skip_or_share_work_is_unset_unless_given(name: str) -> None:
     assert name not in side_environment({name: "1"}, {}, {})
     assert side_environment({name: "1"}, {}, {name: "2"})[name] == "2"
+
+
+@pytest.mark.parametrize(
+    "name", ["TRITON_DEBUG", "TRITON_SOMETHING_NEW", "AMDGCN_USE_BUFFER_OPS", "FLAGTREE_MUSA_RLC_ENHANCE", "FLAGTUNE_X"]
+)
+def test_no_knob_is_inherited_and_none_that_is_given_is_lost(name: str) -> None:
+    assert not_inherited([name, "HOME"]) == (name,)
+    assert name not in side_environment({name: "1"}, {}, {})
+    assert side_environment({name: "1"}, {}, {name: "2"})[name] == "2"
+    assert side_environment({name: "1"}, {name: "3"}, {name: "2"})[name] == "3"
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "TRITON_PTXAS_PATH",
+        "TRITON_HOME",
+        "TRITON_PLUGIN_DIRS",
+        "FLAGTREE_BACKEND",
+        "MUSA_VISIBLE_DEVICES",
+        "LD_PRELOAD",
+    ],
+)
+def test_where_an_installation_has_its_parts_is_inherited(name: str) -> None:
+    assert not_inherited([name]) == ()
+    assert side_environment({name: "1"}, {}, {})[name] == "1"
 
 
 @pytest.mark.parametrize("name", [name for name in SET if name not in OWN_VARIABLES])

@@ -74,6 +74,46 @@ def test_a_signal(tmp_path: Path, number: int) -> None:
     with_server(simulated(tmp_path), body)
 
 
+def test_a_run_that_took_too_much_memory(tmp_path: Path) -> None:
+    plan = replace(simulated(tmp_path), memory=3 << 29)
+
+    async def body(server: SideServer) -> None:
+        assert server.versions["given"]["memory"] == 3 << 29
+        end = 'say:{"id": 1, "signal": 9, "memory": true, "left": 2}'
+        assert await server.run(Path(end), LIMIT) == ProcessOutcome("memory", 9, "limit 1.5 GiB, --memory", 2)
+
+    with_server(plan, body)
+
+
+def test_a_kill_while_the_machine_was_out_of_memory_says_so(tmp_path: Path) -> None:
+    async def body(server: SideServer) -> None:
+        outcome = await server.run(Path('say:{"id": 1, "signal": 9, "kernel_kills": 1}'), LIMIT)
+        assert outcome == ProcessOutcome("signal", 9, side_server.KERNEL_KILLS)
+
+    with_server(simulated(tmp_path), body)
+
+
+def test_processes_left_behind_are_counted(tmp_path: Path) -> None:
+    async def body(server: SideServer) -> None:
+        outcome = await server.run(Path('say:{"id": 1, "code": 0, "left": 3}'), LIMIT)
+        assert outcome == ProcessOutcome("exited", left=3)
+
+    with_server(simulated(tmp_path), body)
+
+
+def test_the_server_s_own_caches_are_not_the_user_s(tmp_path: Path) -> None:
+    plan = simulated(tmp_path, FLAGGEMS_CACHE_DIR="/home/me/.flaggems")
+    assert plan.own_environment == plan.environment
+    own = replace(plan, caches=tmp_path / "own").own_environment
+    assert own["FLAGGEMS_CACHE_DIR"] == str(tmp_path / "own" / "flaggems")
+    assert own["TRITON_CACHE_DIR"] == str(tmp_path / "own" / "triton")
+    assert {**own, "FLAGGEMS_CACHE_DIR": "", "TRITON_CACHE_DIR": ""} == {
+        **plan.environment,
+        "FLAGGEMS_CACHE_DIR": "",
+        "TRITON_CACHE_DIR": "",
+    }
+
+
 def test_runs_at_the_same_time_get_their_own_answers(tmp_path: Path) -> None:
     async def body(server: SideServer) -> None:
         waiting = asyncio.create_task(server.run(Path("wait"), 0.3))

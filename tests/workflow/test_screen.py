@@ -109,6 +109,29 @@ def test_the_sides_of_a_variable(root: Path) -> None:
     assert [(key, plan.side) for key, plan in plans.items()] == [("before", "before"), ("after", "after")]
 
 
+def test_every_run_has_its_limit_and_every_server_its_own_caches(root: Path) -> None:
+    plans = side_plans(plan_for(root, memory=5))
+    assert [plan.memory for plan in plans.values()] == [5, 5]
+    assert [plan.caches for plan in plans.values()] == [root / "side_before.cache", root / "side_after.cache"]
+
+
+def test_a_knob_of_the_user_s_shell_is_left_out_and_told(screen, root: Path) -> None:
+    inherited = {
+        "HOME": "/root",
+        "TRITON_DEBUG": "1",
+        "TRITON_INTERPRET": "1",
+        "FLAGTREE_RLC_POLICY": "7",
+        "SWITCH": "x",
+    }
+    plan = plan_for(root, inherited=inherited, env={"FLAGTREE_RLC_POLICY": "8"})
+    _, _, told = screen(plan)
+    assert "not inherited: TRITON_DEBUG, TRITON_INTERPRET;" in told
+    environment = side_plans(plan)["before"].environment
+    assert "TRITON_DEBUG" not in environment
+    assert environment["FLAGTREE_RLC_POLICY"] == "8"
+    assert environment["GEMS_VENDOR"] == "nvidia"
+
+
 def test_one_side_s_own_variables_are_stronger_than_both_sides(root: Path) -> None:
     plans = side_plans(plan_for(root, env={"E": "both"}, env_after={"E": "after"}))
     assert (plans["before"].environment["E"], plans["after"].environment["E"]) == ("both", "after")

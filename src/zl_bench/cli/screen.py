@@ -34,12 +34,14 @@ from zl_bench.reports.progress import ProgressReporter
 from zl_bench.reports.terminal import print_screen
 from zl_bench.reports.view import screen_view
 from zl_bench.running.environment import parse_assignments
+from zl_bench.running.memory import GIB, available_memory, gib, shared_out
 from zl_bench.running.planner import PinMode
 from zl_bench.store.layout import TABLE_FILE, hold_root, new_default_root
 from zl_bench.store.pins import require_runs
 from zl_bench.store.request import read_request
 from zl_bench.store.screen import table_order
 from zl_bench.suites.base import select, selection_notes
+from zl_bench.suites.shape_file import plan_shapes
 from zl_bench.workflow.screen import ScreenPlan, ScreenResult, exit_code
 from zl_bench.workflow.screen import screen as run_screen
 
@@ -57,9 +59,19 @@ from zl_bench.workflow.screen import screen as run_screen
     "--root", type=click.Path(path_type=Path), help="Where to record; runs/ab_<axis>_<timestamp> unless given."
 )
 @click.option("--resume", is_flag=True, help="Skip the operators that a root has finished; needs --root.")
-@click.option("--jobs", type=click.IntRange(1), help="Operators at a time; one per core unless given.")
+@click.option(
+    "--jobs",
+    type=click.IntRange(1),
+    help="Operators at a time; unless given, one per core that has 1 GiB (or --memory) of memory.",
+)
 @click.option(
     "--timeout", type=click.FloatRange(0, min_open=True), default=300.0, show_default=True, help="Seconds per run."
+)
+@click.option(
+    "--memory",
+    type=click.FloatRange(0, min_open=True),
+    metavar="GIB",
+    help="GiB that a run and its processes may take together; unless given, 80 % of what is available shared by --jobs.",
 )
 @click.option(
     "--stages", type=click.Choice(["all", "ttgir"]), default="all", show_default=True, help="How far to compile."
@@ -77,6 +89,19 @@ from zl_bench.workflow.screen import screen as run_screen
     default="own",
     show_default=True,
     help="Of operators asked for without a dtype (flaggems): all their own dtypes, or only the first.",
+)
+@click.option(
+    "--shape",
+    "shapes",
+    multiple=True,
+    metavar="[OPERATOR=]N,N,…",
+    help="Run this shape instead of the suite's own (flaggems), as in softmax=4096,256; without OPERATOR, in every "
+    "operator. Repeatable: shapes of one operator add up.",
+)
+@click.option(
+    "--shape-file",
+    type=click.Path(path_type=Path),
+    help="Give FlagGems this shape file (YAML) instead of its own; --shape OPERATOR=… overrides it.",
 )
 @click.option("--pins", type=click.Path(path_type=Path), help="Replay the autotuner choices recorded in this root.")
 @click.option(
@@ -110,9 +135,12 @@ def screen(
     resume: bool,
     jobs: int | None,
     timeout: float,
+    memory: float | None,
     stages: str,
     configs: str,
     dtypes: str,
+    shapes: tuple[str, ...],
+    shape_file: Path | None,
     pins: Path | None,
     self_check: bool,
     force: bool,
@@ -132,6 +160,8 @@ def screen(
     target = choose_target(target)
     if math.isnan(timeout):
         raise UsageError("--timeout nan is no number of seconds.")
+    if memory is not None and not math.isfinite(memory):
+        raise UsageError(f"--memory {memory:g} is no number of GiB.")
     config = configuration()
     axis = choose_axis(switch_text, axis_name, config)
     backend = choose_backend(vendor or config.vendor, target)
@@ -139,6 +169,7 @@ def screen(
     suite = choose_suite(suite_name, checkout, config)
     if dtypes == "first" and suite.dtype_option is None:
         raise UsageError("--dtypes first is for suites that choose dtypes by an option, such as flaggems.")
+    shape_plan = plan_shapes(suite, shape_file, shapes)
     wanted = choose_operators(operators, operator_file, whole_suite=whole_suite)
     entries = select(suite, wanted)
     if resume and (root is None or read_request(root) is None):
@@ -158,6 +189,10 @@ def screen(
         )
     if pins is not None:
         require_runs(pins)
+    available = available_memory()
+    at_a_time, share = shared_out(
+        jobs, None if memory is None else math.ceil(memory * GIB), len(os.sched_getaffinity(0)), available
+    )
     # The last check of all: a mistake on the command line leaves no folder.
     root = _root(root, axis.name or switch.axis)
     plan = ScreenPlan(
@@ -176,13 +211,22 @@ def screen(
         configs=cast("PinMode", configs),
         pins=pins,
         self_check=self_check,
-        jobs=jobs or len(os.sched_getaffinity(0)),
+        jobs=at_a_time,
         timeout=timeout,
+        memory=share,
         first_dtype=dtypes == "first",
+        shapes=shape_plan,
         resume=resume,
         force=force,
     )
-    for note in (axis.described, *(selection_notes(entries) if wanted else ())):
+    shape_notes = shape_plan.notes if shape_plan is not None else ()
+    if at_a_time * share > available:
+        click.echo(
+            f"{at_a_time} runs of up to {gib(share)} may take more than the {gib(available)} of memory available; "
+            "lower --jobs or --memory to be safe.",
+            err=True,
+        )
+    for note in (axis.described, *(selection_notes(entries) if wanted else ()), *shape_notes):
         if note:
             click.echo(note, err=True)
     console = _PatientConsole(highlight=False)
@@ -196,6 +240,7 @@ def screen(
             state=result.axis,
             table_path=str(root / TABLE_FILE),
             criterion=backend.criterion_stage,
+            shapes=result.shapes,
         ),
         console,
     )

@@ -22,6 +22,20 @@ UNSET = (
     "TRITON_ALWAYS_COMPILE",
     "TRITON_STORE_BINARY_ONLY",
     "TRITON_INTERPRET",
+    # Would change or print what Triton compiles, and are not called after it.
+    "ALLOW_LHS_TMEM_LAYOUT_CONVERSION",
+    "DISABLE_FAST_REDUCTION",
+    "DISABLE_LLVM_OPT",
+    "DISABLE_MMA_V3",
+    "DISABLE_MMA_V5",
+    "DISABLE_PTXAS_OPT",
+    "LLVM_ENABLE_TIMING",
+    "LLVM_EXTRACT_DI_LOCAL_VARIABLES",
+    "LLVM_IR_ENABLE_DUMP",
+    "LLVM_PASS_PLUGIN_PATH",
+    "PTXAS_OPTIONS",
+    "TRITON_REPRODUCER_PATH",
+    "USE_IR_LOC",
     # Would share tuned choices between runs, or choose by a model that no pin records.
     "FLAGGEMS_DB_URL",
     "USE_FLAGTUNE_COST_MODEL",
@@ -30,6 +44,10 @@ UNSET = (
     "PYTEST_ADDOPTS",
     "PYTEST_PLUGINS",
 )
+KNOB = re.compile(r"(TRITON|FLAGTREE|FLAGGEMS|FLAGTUNE|AMDGCN|NVPTX|MLIR)_")
+"""What a compiler or FlagGems may act on: such a variable holds for both sides only where the user says so."""
+PLACE = re.compile(r"_(PATH|PATHS|DIR|DIRS|HOME|VENDOR|BACKEND|IN_TREE)\Z")
+"""Where an installation has its parts, or which part it uses: without it the installation may not work."""
 SET = {
     "PYTHONHASHSEED": "0",  # sets and dicts of a suite must not order its work differently per process
     "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
@@ -54,6 +72,11 @@ def parse_assignments(texts: Iterable[str]) -> dict[str, str]:
     return pairs
 
 
+def not_inherited(inherited: Iterable[str]) -> tuple[str, ...]:
+    """Those of the variables that no side gets unless they are given: they may change what is compiled or collected."""
+    return tuple(name for name in inherited if name in UNSET or (KNOB.match(name) and not PLACE.search(name)))
+
+
 def side_environment(
     inherited: Mapping[str, str],
     switch_variables: Mapping[str, str | None],
@@ -67,7 +90,8 @@ def side_environment(
 
     Order of strength: the switch, what the user gave, what the tool needs, what was inherited.
     """
-    environment = {name: value for name, value in inherited.items() if name not in UNSET}
+    left_out = frozenset(not_inherited(inherited))
+    environment = {name: value for name, value in inherited.items() if name not in left_out}
     environment |= SET
     environment |= dict.fromkeys(hidden_cards, "")
     environment |= given

@@ -68,7 +68,8 @@ def prepare(plan: RunPlan, environment: Mapping[str, str]) -> Path:
         given["compat_plugins"] = list(plan.compat_plugins)
     if plan.dtype_by != "parameter":
         given["dtype_by"] = plan.dtype_by
-    written_down = {"side": plan.side, "environment": recordable({**environment, **given["caches"]})}
+    hidden = wire.HIDDEN_CARDS if plan.target is not None else {}
+    written_down = {"side": plan.side, "environment": recordable({**environment, **given["caches"], **hidden})}
     try:
         if plan.directory.exists():
             _require_a_run(plan.directory)

@@ -6,26 +6,32 @@ import asyncio
 import contextlib
 import json
 import socket
+import time
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from zl_bench.errors import EnvironmentUnfit
 from zl_bench.model import ProcessOutcome, Side
 from zl_bench.running.environment import PROBE_PATH
+from zl_bench.running.memory import gib
+from zl_bench.running.planner import CACHES
 
 START_LIMIT = 300.0
 """Seconds for a side's imports; a cold disk reads gigabytes."""
 KILL_LIMIT = 20.0
 """Seconds that a killed run may take to end before its whole server is killed."""
 
+KERNEL_KILLS = "perhaps by the kernel, which killed for lack of memory meanwhile: a smaller --memory or --jobs may help"
+
 
 @dataclass(frozen=True)
 class SidePlan:
     """How one side's processes are started.
 
-    `modules` are imported once, in the parent of all runs, and the stand-in for `target` is installed there.
+    `modules` are imported once, in the parent of all runs, and the stand-in for `target` is installed there. `memory` is
+    what each run may take, in bytes. `caches` is a folder for what importing them writes; every run has caches of its own.
     """
 
     side: Side
@@ -34,6 +40,22 @@ class SidePlan:
     log: Path
     target: str | None = None
     modules: tuple[str, ...] = ()
+    memory: int | None = None
+    caches: Path | None = None
+
+    @property
+    def own_environment(self) -> dict[str, str]:
+        """The server's: the side's environment, and its own caches in the place of the user's."""
+        if self.caches is None:
+            return dict(self.environment)
+        own = {name: str(self.caches.absolute() / Path(folder).name) for name, folder in CACHES.items()}
+        return {**self.environment, **own}
+
+    @property
+    def start(self) -> dict[str, Any]:
+        """What the server is told when it starts."""
+        limit = {} if self.memory is None else {"memory": self.memory}
+        return {"modules": self.modules, "target": self.target, **limit}
 
 
 class SideServer:
@@ -57,8 +79,7 @@ class SideServer:
             raise EnvironmentUnfit(f"{plan.log} can not be written: {error.strerror or error}.") from error
         ours, theirs = socket.socketpair()
         with log, theirs:
-            first = json.dumps({"modules": plan.modules, "target": plan.target})
-            arguments = ["-m", "zl_probe.server", str(theirs.fileno()), first]
+            arguments = ["-m", "zl_probe.server", str(theirs.fileno()), json.dumps(plan.start)]
             try:
                 process = await asyncio.create_subprocess_exec(
                     str(plan.interpreter),
@@ -67,7 +88,7 @@ class SideServer:
                     stdout=log,
                     stderr=log,
                     pass_fds=[theirs.fileno()],
-                    env=dict(plan.environment),
+                    env=plan.own_environment,
                     cwd=PROBE_PATH,
                     start_new_session=True,  # Ctrl-C is the tool's to handle
                 )
@@ -101,8 +122,10 @@ class SideServer:
 
     async def run(self, input_file: Path, timeout: float) -> ProcessOutcome:
         """Run one case in a child and say how its process ended; it never outlives the call."""
+        started = time.monotonic()
         number, end = self._send({"op": "run", "input": str(input_file)})
-        return await self._ended(number, end, timeout)
+        outcome = await self._ended(number, end, timeout)
+        return replace(outcome, seconds=round(time.monotonic() - started, 3))
 
     async def passes(self, target: str, out: Path, timeout: float) -> ProcessOutcome:
         """Have a child write the names of the target's pipeline passes to `out`."""
@@ -147,9 +170,14 @@ class SideServer:
             self._ends.pop(number, None)
         if "gone" in message:
             return ProcessOutcome("not started", detail="the side's server ended unexpectedly")
-        if "signal" in message:
-            return ProcessOutcome("signal", message["signal"])
-        return ProcessOutcome("exited", message["code"])
+        left = int(message.get("left", 0))
+        if "signal" not in message:
+            return ProcessOutcome("exited", message["code"], left=left)
+        if message.get("memory"):
+            limit = f"limit {gib(self.plan.memory or 0)}, --memory"
+            return ProcessOutcome("memory", message["signal"], limit, left)
+        hint = KERNEL_KILLS if message.get("kernel_kills") else ""
+        return ProcessOutcome("signal", message["signal"], hint, left)
 
     async def _kill(self, number: int, end: asyncio.Future[dict[str, Any]]) -> None:
         if self.alive:

@@ -75,6 +75,7 @@ def _plans(
             environment,
             scratch / f"{side}.log",
             target,
+            caches=scratch / f"{side}.cache",
         )
         for side in sides
     }

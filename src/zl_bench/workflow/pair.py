@@ -10,7 +10,7 @@ from pathlib import Path
 
 from zl_bench.backends.base import DeviceBackend
 from zl_bench.inside.zl_probe.wire import FIRST_DTYPE
-from zl_bench.model import JudgedOperator, Pin, Run, Side
+from zl_bench.model import AskedShapes, JudgedOperator, Pin, Run, Side
 from zl_bench.running.planner import PinMode, RunPlan, prepare
 from zl_bench.running.servers import SideServers
 from zl_bench.running.switch import Switch
@@ -35,6 +35,7 @@ class PairSettings:
     self_check: bool
     first_dtype: bool = False
     """Only the first of each operator's own dtypes, where none is asked for."""
+    shapes: AskedShapes | None = None
     backend: DeviceBackend | None = None
     """Whose compat plugins and option names every run gets."""
 
@@ -63,6 +64,7 @@ async def screen_operator(
         criterion=settings.criterion,
         seconds=time.monotonic() - start,
         fingerprints=fingerprints,
+        shapes=settings.shapes,
     )
 
 

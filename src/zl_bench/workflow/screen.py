@@ -13,20 +13,24 @@ from pathlib import Path
 
 from zl_bench import __version__
 from zl_bench.analysis.axis import AxisState, axis_state
+from zl_bench.analysis.shapes import shapes_summary, unused_keys
 from zl_bench.backends.base import DeviceBackend
 from zl_bench.backends.vendors import hidden_cards, variables_of_other_vendors
 from zl_bench.errors import DeadAxis, ExitCode, UsageError, ZlBenchError
 from zl_bench.model import SIDES, OperatorVerdict, Pin, Side, Status, Verdict
 from zl_bench.reports.progress import ProgressReporter
-from zl_bench.running.environment import recordable, side_environment
+from zl_bench.running.environment import not_inherited, recordable, side_environment
 from zl_bench.running.planner import PinMode
 from zl_bench.running.servers import SideServers
 from zl_bench.running.side_server import SidePlan
 from zl_bench.running.switch import Switch
+from zl_bench.store.files import write_atomically
+from zl_bench.store.layout import SHAPES_FILE
 from zl_bench.store.pins import recorded_pins
 from zl_bench.store.request import ScreenRequest, read_request, require_same, write_request
 from zl_bench.store.screen import ScreenRecord
 from zl_bench.suites.base import Entry, Suite, content_hash
+from zl_bench.suites.shape_file import ShapePlan, known_keys
 from zl_bench.workflow.liveness import Liveness, examine
 from zl_bench.workflow.pair import PairSettings, screen_operator
 
@@ -52,7 +56,10 @@ class ScreenPlan:
     self_check: bool
     jobs: int
     timeout: float
+    memory: int | None = None
+    """Bytes that each run may take with all its processes."""
     first_dtype: bool = False
+    shapes: ShapePlan | None = None
     resume: bool
     force: bool
 
@@ -65,6 +72,8 @@ class ScreenResult:
     order: tuple[tuple[str, str], ...]
     axis: AxisState
     liveness: Liveness
+    shapes: tuple[str, ...] = ()
+    """Where shapes were asked for: sentences about what became of them in the whole screen."""
 
 
 async def screen(plan: ScreenPlan, progress: ProgressReporter) -> ScreenResult:
@@ -75,6 +84,8 @@ async def screen(plan: ScreenPlan, progress: ProgressReporter) -> ScreenResult:
         versions = await servers.start()
         builds = {f"{side} Triton": str(found["triton"]["library_sha256"]) for side, found in versions.items()}
         _settle_request(plan, builds)
+        if plan.shapes is not None:
+            write_atomically(plan.root / SHAPES_FILE, plan.shapes.content, kept="nothing was started")
         liveness = await examine(plan.switch, servers, plan.target, plan.root)
         if not liveness.known and not plan.force:
             raise DeadAxis(
@@ -83,6 +94,8 @@ async def screen(plan: ScreenPlan, progress: ProgressReporter) -> ScreenResult:
             )
         if not liveness.known:
             progress.note(f"{liveness.finding}: going on because of --force")
+        if left_out := _left_out(plan):
+            progress.note(f"not inherited: {', '.join(left_out)}; --env NAME=VALUE sets one on both sides")
         if plan.stages != "all":
             progress.note("--stages ttgir: no machine code is made, so the target's limits are not checked")
         finished = {(verdict.operator, verdict.dtype): verdict for verdict in kept}
@@ -102,7 +115,7 @@ async def screen(plan: ScreenPlan, progress: ProgressReporter) -> ScreenResult:
         await _in_parallel([entry for entry in plan.entries if _identity(entry) not in finished], run_entry, plan.jobs)
     verdicts = tuple(finished.values())
     state = axis_state(verdicts, known=liveness.known, null_control=plan.switch.is_null_control)
-    return ScreenResult(verdicts, order, state, liveness)
+    return ScreenResult(verdicts, order, state, liveness, _about_shapes(plan, verdicts))
 
 
 def exit_code(verdicts: Sequence[OperatorVerdict], fail_on: Sequence[Verdict]) -> ExitCode:
@@ -125,18 +138,26 @@ def side_plans(plan: ScreenPlan) -> dict[Side, SidePlan]:
             side=side,
             interpreter=plan.switch.interpreter(side) or plan.interpreter,
             environment=side_environment(
-                {**inherited, **plan.backend.environment},
+                inherited,
                 plan.switch.variables(side),
-                {**plan.env, **own[side]},
+                {**plan.backend.environment, **plan.env, **own[side]},
                 hidden_cards(plan.backend, plan.target),
                 plan.suite.import_paths,
             ),
             log=plan.root / f"side_{side}.log",
             target=plan.target,
             modules=plan.suite.modules,
+            memory=plan.memory,
+            caches=plan.root / f"side_{side}.cache",
         )
         for side in SIDES
     }
+
+
+def _left_out(plan: ScreenPlan) -> list[str]:
+    """Variables of the user's environment that no side gets and that the command line does not settle."""
+    settled = {*plan.env, *plan.env_before, *plan.env_after, *plan.switch.variables("before")}
+    return sorted(set(not_inherited(plan.inherited)) - settled)
 
 
 def _kept(plan: ScreenPlan, finished: Sequence[OperatorVerdict]) -> list[OperatorVerdict]:
@@ -171,6 +192,8 @@ def _settle_request(plan: ScreenPlan, builds: Mapping[str, str]) -> None:
         pins=str(plan.pins.absolute()) if plan.pins else None,
         self_check=plan.self_check,
         criterion=plan.backend.criterion_stage,
+        shapes=_shapes_asked(plan),
+        shape_file=plan.shapes.given if plan.shapes is not None else None,
         extra={
             **builds,
             "suite folder": str(plan.suite.root),
@@ -188,7 +211,8 @@ def _settle_request(plan: ScreenPlan, builds: Mapping[str, str]) -> None:
 def _settings(plan: ScreenPlan) -> PairSettings:
     return PairSettings(
         root=plan.root,
-        suite=plan.suite,
+        suite=_suite_with_shapes(plan),
+        shapes=plan.shapes.asked if plan.shapes is not None else None,
         switch=plan.switch,
         target=plan.target,
         stages=plan.stages,
@@ -199,6 +223,32 @@ def _settings(plan: ScreenPlan) -> PairSettings:
         self_check=plan.self_check,
         backend=plan.backend,
     )
+
+
+def _suite_with_shapes(plan: ScreenPlan) -> Suite:
+    """The suite, told to read the root's shape file where shapes are asked for.
+
+    Name and path are one argument: as one of its own, pytest would take the path for a place to collect from.
+    """
+    if plan.shapes is None:
+        return plan.suite
+    option = f"{plan.suite.shape_option}={(plan.root / SHAPES_FILE).absolute()}"
+    return replace(plan.suite, pytest_args=(*plan.suite.pytest_args, option))
+
+
+def _shapes_asked(plan: ScreenPlan) -> dict[str, str]:
+    if plan.shapes is None:
+        return {}
+    asked = plan.shapes.asked
+    return {key: " ".join(shapes) for key, shapes in asked.by_key.items() if key in asked.keys}
+
+
+def _about_shapes(plan: ScreenPlan, verdicts: Sequence[OperatorVerdict]) -> tuple[str, ...]:
+    if plan.shapes is None:
+        return ()
+    used = {key for verdict in verdicts for key in verdict.shape_keys}
+    unused = unused_keys(_shapes_asked(plan), used, known_keys(plan.suite, plan.entries))
+    return (shapes_summary(verdicts), *unused)
 
 
 def _given_pins(plan: ScreenPlan, entry: Entry) -> tuple[Pin, ...] | None:

@@ -1,5 +1,6 @@
 """Tests that end their process, hang it, or leave others behind."""
 
+import mmap
 import os
 import subprocess
 import sys
@@ -10,6 +11,7 @@ from kernels import launch_add, note
 from triton.testing import do_bench
 
 PATIENCE = 600
+MIB = 1 << 20
 
 
 def test_exit():
@@ -75,3 +77,74 @@ def test_environment():
     note("folder", str(Path.cwd()))
     note("input", sys.stdin.read() if sys.stdin else "")
     do_bench(launch_add)
+
+
+def fill(size):
+    """Take `size` bytes, which are used and not just asked for, and wait."""
+    kept = [b"x" * (4 * MIB) for _ in range(size // (4 * MIB))]
+    time.sleep(PATIENCE)
+    return kept
+
+
+def fill_in_child(size):
+    if os.fork() == 0:
+        fill(size)
+    time.sleep(PATIENCE)
+
+
+def test_takes_much():
+    do_bench(launch_add)
+    fill(600 * MIB)
+
+
+def test_child_takes_much():
+    do_bench(launch_add)
+    fill_in_child(600 * MIB)
+
+
+def test_session_takes_much():
+    do_bench(launch_add)
+    if os.fork() == 0:
+        os.setsid()
+        fill_in_child(600 * MIB)
+    os.wait()
+
+
+def test_daemon_takes_much():
+    do_bench(launch_add)
+    if os.fork() == 0:
+        os.setsid()
+        if os.fork() == 0:
+            fill(600 * MIB)
+        os._exit(0)
+    os.wait()
+    time.sleep(PATIENCE)
+
+
+def test_children_take_much_together():
+    do_bench(launch_add)
+    for _ in range(4):
+        if os.fork() == 0:
+            fill(150 * MIB)
+    os.wait()
+
+
+def test_shared_memory():
+    do_bench(launch_add)
+    shared = mmap.mmap(-1, 600 * MIB)
+    for start in range(0, len(shared), MIB):
+        shared[start : start + MIB] = b"x" * MIB
+    time.sleep(PATIENCE)
+
+
+def test_takes_little():
+    reserved = mmap.mmap(-1, 2048 * MIB, flags=mmap.MAP_PRIVATE)
+    if os.fork() == 0:
+        time.sleep(PATIENCE)
+    do_bench(launch_add)
+    time.sleep(1.5)  # several looks and searches
+    reserved.close()
+
+
+def test_is_first_to_go():
+    note("score", int(Path("/proc/self/oom_score_adj").read_text()))

@@ -1,14 +1,18 @@
 """The side server: one process per side that has paid the imports and forks one child per run.
 
-Started as `python -m zl_probe.server FD '{"modules": […], "target": "cuda:90" | null}'` with the side's whole
-environment, the switch included, so that a switch which is read at import is read right. It never runs a benchmark
-itself. Messages are JSON objects, one a line, on the inherited socket FD:
+Started as `python -m zl_probe.server FD '{"modules": […], "target": "cuda:90" | null, "memory": BYTES | null}'` with the
+side's whole environment, the switch included, so that a switch which is read at import is read right. It never runs a
+benchmark itself. Messages are JSON objects, one a line, on the inherited socket FD:
 
     tool -> server   {"op": "run", "id": 7, "input": "/…/input.json"}
                      {"op": "passes", "id": 8, "target": "cuda:90", "out": "/…/passes.json"}
                      {"op": "kill", "id": 7}
     server -> tool   {"ready": {versions}} or {"failed": "why"}, once
                      {"id": 7, "pid": 4711}, then {"id": 7, "code": 0} or {"id": 7, "signal": 9}
+
+An end has `left`, how many living processes the run left behind. A signal has `memory` if it was sent because the run and its
+processes took more than `memory` bytes together, and `kernel_kills` if the kernel killed that many processes of the
+machine for lack of memory while the run went on.
 
 When the socket closes, because the tool ended in whatever way, the server kills every run and ends.
 """
@@ -21,17 +25,33 @@ import signal
 import socket
 import sys
 import traceback
+from dataclasses import dataclass
 from typing import Any
 
 from . import case, preload, processes, versions, wire
+from .memory import MemoryWatch, kernel_kills
+
+
+@dataclass
+class Run:
+    """A run that has not ended, as far as the server knows."""
+
+    number: int
+    kernel_kills: int
+    """How many processes the kernel had killed for lack of memory when it started."""
+    too_large: bool = False
+    """It is being killed because it took too much memory."""
+    unwanted: bool = False
+    """It is being killed because the tool has asked for that."""
 
 
 class Server:
     """Forks, watches and ends runs. Single-threaded: a fork must never copy a held lock."""
 
-    def __init__(self, channel: socket.socket):
+    def __init__(self, channel: socket.socket, memory: int | None = None):
         self._channel = channel
-        self._runs: dict[int, int] = {}  # pid -> id
+        self._watch = MemoryWatch(memory)
+        self._runs: dict[int, Run] = {}  # by pid
         self._buffer = b""
 
     def tell(self, **message: Any) -> None:
@@ -51,11 +71,14 @@ class Server:
         try:
             alive = True
             while alive:
-                for key, _ in selector.select():
+                for key, _ in selector.select(self._watch.pause):
                     if key.fileobj == wake_read:
                         os.read(wake_read, 4096)
                     else:
                         alive = self._receive()
+                for pid in self._watch.exceeding():
+                    self._runs[pid].too_large = True
+                    self._kill(pid)
                 self._reap()
         except (BrokenPipeError, ConnectionResetError):
             pass  # the tool went away between a run's end and the report of it
@@ -76,25 +99,33 @@ class Server:
         for line in lines:
             message = json.loads(line)
             if message["op"] == "kill":
-                self._kill(message["id"])
+                self._kill_unwanted(message["id"])
             else:
                 self._start(message)
         return True
 
-    def _kill(self, run: int) -> None:
-        for pid, its_run in self._runs.items():
-            if its_run == run:
-                processes.kill_group(pid)
-                os.kill(pid, signal.SIGKILL)  # it may not lead a group yet; it is not reaped, so the pid is its own
+    def _kill_unwanted(self, number: int) -> None:
+        for pid, run in self._runs.items():
+            if run.number == number:
+                run.unwanted = True
+                self._kill(pid)
+
+    def _kill(self, pid: int) -> None:
+        """Kill a run; what is left of its processes ends when it is reaped."""
+        self._watch.remove(pid)
+        processes.kill_group(pid)
+        os.kill(pid, signal.SIGKILL)  # it may not lead a group yet; it is not reaped, so the pid is its own
 
     def _start(self, message: dict[str, Any]) -> None:
         parent = os.getpid()
         sys.stdout.flush()
         sys.stderr.flush()
+        kills = kernel_kills()
         pid = os.fork()
         if pid == 0:
             _become_run(parent, self._channel, message)
-        self._runs[pid] = message["id"]
+        self._runs[pid] = Run(message["id"], kills)
+        self._watch.add(pid)
         self.tell(id=message["id"], pid=pid)
 
     def _reap(self) -> None:
@@ -109,12 +140,22 @@ class Server:
             run = self._runs.pop(pid, None)
             if run is None:
                 continue  # an adopted orphan
+            self._watch.remove(pid)
+            left = processes.count_strays(self._runs)
             processes.kill_group(pid)
-            left = processes.end_strays(self._runs)
+            processes.end_strays(self._runs)
             if os.WIFSIGNALED(status):
-                self.tell(id=run, signal=os.WTERMSIG(status), left=left)
+                self.tell(id=run.number, signal=os.WTERMSIG(status), left=left, **_why_killed(run))
             else:
-                self.tell(id=run, code=os.WEXITSTATUS(status), left=left)
+                self.tell(id=run.number, code=os.WEXITSTATUS(status), left=left)
+
+
+def _why_killed(run: Run) -> dict[str, Any]:
+    """What is known of a signal that ended a run."""
+    if run.too_large:
+        return {"memory": True}
+    kills = 0 if run.unwanted else kernel_kills() - run.kernel_kills
+    return {"kernel_kills": kills} if kills > 0 else {}
 
 
 def _become_run(parent: int, channel: socket.socket, message: dict[str, Any]) -> None:
@@ -123,6 +164,8 @@ def _become_run(parent: int, channel: socket.socket, message: dict[str, Any]) ->
     try:
         os.setsid()
         processes.die_with_parent(parent)
+        processes.adopt_orphans()  # so that a daemon of this run counts as its own, and ends with it and no other
+        processes.die_first()
         signal.set_wakeup_fd(-1)
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
         channel.close()
@@ -170,7 +213,7 @@ def main() -> None:
     descriptor, start = int(sys.argv[1]), json.loads(sys.argv[2])
     channel = socket.socket(fileno=descriptor)
     processes.adopt_orphans()
-    server = Server(channel)
+    server = Server(channel, start.get("memory"))
     try:
         preload.preload(start["modules"], start["target"])
         ready = versions.versions()
