@@ -229,3 +229,12 @@ def test_mirrored_sides_mirror_the_comparison(before: list[tuple[str, str]], aft
         back.sequence,
     )
     assert sum(x.converts_before for x in there.launches) == sum(x.converts_after for x in back.launches)
+
+
+def test_rows_of_very_many_launches_are_paired_one_by_one(shop: Workshop) -> None:
+    """A loop of the host over small kernels makes 100,000 launches of a row; hours, if each looked at all others."""
+    kernels = [shop.kernel(name) for name in "abc"] * 20_000
+    pairs = match_launches(kernels, [*kernels[1:], shop.kernel("d")])
+    assert len(pairs) == len(kernels) + 1
+    assert [left.identity.name for left, right in pairs if left is not None and right is None] == ["a"]
+    assert [right.identity.name for left, right in pairs if right is not None and left is None] == ["d"]

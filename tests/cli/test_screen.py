@@ -25,6 +25,8 @@ from zl_bench.store.request import ScreenRequest, write_request
 from zl_bench.workflow.liveness import Liveness
 from zl_bench.workflow.screen import ScreenPlan, ScreenResult
 
+AVAILABLE = 1000 << 40
+"""Bytes: enough for every core of any machine."""
 MINIMAL = ("--switch", "X", "--target", "cuda:90")
 
 
@@ -68,6 +70,7 @@ def screened(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Screened:
 
     monkeypatch.setattr(command, "run_screen", stand_in.screen)
     monkeypatch.setattr(command, "_no_stray_processes", nothing)
+    monkeypatch.setattr(command, "available_memory", lambda: AVAILABLE)
     (tmp_path / "here").mkdir()
     monkeypatch.chdir(tmp_path / "here")
     return stand_in
@@ -96,9 +99,22 @@ def test_the_defaults(screened: Screened) -> None:
     assert (plan.env, plan.env_before, plan.env_after) == ({}, {}, {})
     assert plan.interpreter == Path(sys.executable)
     assert plan.jobs == len(os.sched_getaffinity(0))
+    assert plan.memory == AVAILABLE * 8 // 10 // plan.jobs
     assert plan.backend.name == "nvidia"
     assert {entry.operator for entry in plan.entries} == set(plan.suite.operators)
     assert plan.inherited["PATH"] == os.environ["PATH"]
+
+
+def test_runs_share_the_memory(screened: Screened, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(command, "available_memory", lambda: 10 << 30)
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: range(16))
+    for arguments, jobs, gib in [((), 8, 1), (("--memory", "3"), 2, 3), (("--jobs", "4"), 4, 2)]:
+        assert screened(*MINIMAL, *arguments) == 0
+        assert (screened.plans[-1].jobs, screened.plans[-1].memory) == (jobs, gib << 30)
+        assert "available" not in screened.err
+    assert screened(*MINIMAL, "--jobs", "4", "--memory", "3") == 0
+    assert (screened.plans[-1].jobs, screened.plans[-1].memory) == (4, 3 << 30)
+    assert "4 runs of up to 3 GiB may take more than the 10 GiB of memory available" in screened.err
 
 
 def test_the_default_root_is_named_after_the_axis_and_never_shared(screened: Screened) -> None:
@@ -321,6 +337,9 @@ def test_there_must_be_something_to_resume(screened: Screened, tmp_path: Path) -
         (("--switch", "X", "--target", "cuda"), "cuda:90"),
         (("--switch", "X=a..b", "--target", "cuda:90", "--env", "X=c"), "X is the switch under test"),
         (("--switch", "X", "--target", "cuda:90", "--timeout", "nan"), "nan"),
+        (("--switch", "X", "--target", "cuda:90", "--memory", "nan"), "nan"),
+        (("--switch", "X", "--target", "cuda:90", "--memory", "inf"), "inf is no number of GiB"),
+        (("--switch", "X", "--target", "cuda:90", "--memory", "0"), "--memory"),
         (("--switch", "X", "--target", "cuda:90", "--root", ""), "working directory"),
         (("--switch", "X=1..1", "--target", "cuda:90", "--env-after", "Y=1"), "null control"),
         (("--switch", "X", "--target", "cuda:90", "--dtypes", "first"), "flaggems"),

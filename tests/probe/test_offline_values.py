@@ -39,7 +39,25 @@ def facts(tmp_path_factory):
         say(drawn=guesses())
         huge = torch.empty(1 << 24, device="cuda", dtype=torch.bool)
         say(rows=list(huge.nonzero().shape), huge=guesses())
-        say(tolist=catch(lambda: torch.empty(1 << 21, device="cuda").tolist()))
+        torch.manual_seed(3)
+        alone = torch.rand(3).tolist()
+        torch.manual_seed(3)
+        drawn = [torch.randn(5, device="cuda").tolist() for _ in range(2)]
+        torch.empty(5, device="cuda").uniform_()
+        say(host_draws=torch.rand(3).tolist() == alone, device_draws_differ=drawn[0] != drawn[1])
+        def last():
+            ids = torch.empty(64, device="cuda", dtype=torch.int64)
+            add[(1,)](ids, ids, ids, 64, BLOCK=64)
+            return ids[-1].item()
+        begin_call()
+        say(asked=[last() for _ in range(18)])
+        def count():
+            found = torch.empty((), device="cuda", dtype=torch.int64)
+            add[(1,)](found, found, found, 1, BLOCK=64)
+            return found.item()
+        say(counted=[count() for _ in range(20)])
+        begin_call()
+        say(asked_anew=last(), tolist=catch(lambda: torch.empty(1 << 21, device="cuda").tolist()))
         generator = torch.Generator(device="cuda").manual_seed(7)
         say(
             generator=[generator.initial_seed(), generator.device.type, isinstance(generator, torch.Generator)],
@@ -103,3 +121,14 @@ def test_offsets_grow_as_those_of_the_cards_generator(facts):
     assert facts["start"] == [5, 0]
     assert facts["one"] == [5, 4]
     assert facts["two"] == [5, 4 + 4 * -(-(1 << 24) // (256 * 132 * 8 * 4))]
+
+
+def test_what_the_device_draws_leaves_the_host_s_generator_alone(facts):
+    assert facts["host_draws"]
+    assert facts["device_draws_differ"]
+
+
+def test_a_loop_that_asks_for_an_integer_again_and_again_gets_another_guess(facts):
+    assert facts["asked"] == [32] * 16 + [63] * 2
+    assert facts["asked_anew"] == 32
+    assert facts["counted"] == [8] * 16 + [0, 1, 3, 7]

@@ -8,7 +8,7 @@ are still to be compared with those that it had.
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import defaultdict, deque
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Literal
@@ -52,23 +52,26 @@ def match_launches(before: Sequence[Kernel], after: Sequence[Kernel]) -> list[tu
     matches: list[tuple[Kernel | None, Kernel | None]] = [
         (kernel, None if partner is None else after[partner]) for kernel, partner in zip(before, partners, strict=True)
     ]
-    matches.extend((None, kernel) for position, kernel in enumerate(after) if position not in partners)
+    taken = set(partners)
+    matches.extend((None, kernel) for position, kernel in enumerate(after) if position not in taken)
     return matches
 
 
 def _partners(before: Sequence[Kernel], after: Sequence[Kernel]) -> list[int | None]:
-    """For each launch of the before side, the position of its partner on the after side."""
+    """For each launch of the before side, the position of its partner on the after side. Rows may have 100,000 launches."""
     partners: list[int | None] = [None] * len(before)
+    taken: set[int] = set()
     by_identity: Callable[[Kernel], Hashable] = lambda kernel: kernel.identity  # noqa: E731
     by_name: Callable[[Kernel], Hashable] = lambda kernel: kernel.identity.name  # noqa: E731
     for key in (by_identity, by_name):
-        waiting: dict[Hashable, list[int]] = defaultdict(list)
+        waiting: dict[Hashable, deque[int]] = defaultdict(deque)
         for position, kernel in enumerate(after):
-            if position not in partners:
+            if position not in taken:
                 waiting[key(kernel)].append(position)
         for number, kernel in enumerate(before):
             if partners[number] is None and waiting[key(kernel)]:
-                partners[number] = waiting[key(kernel)].pop(0)
+                partners[number] = partner = waiting[key(kernel)].popleft()
+                taken.add(partner)
     return partners
 
 

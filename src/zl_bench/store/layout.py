@@ -2,6 +2,7 @@
 
     runs/ab_<axis>_<timestamp>/
         screen.tsv  screen.jsonl  screen.json  screen.lock
+        side_before.log  side_before.cache/             what the side's server printed, and its own caches (and after)
         shapes.yaml                                     the shape file that FlagGems reads, where shapes were asked for
         <operator>[.<dtype>]_{before,after}/            the run itself, or, with several nodes:
             <node>/                                     one run per node

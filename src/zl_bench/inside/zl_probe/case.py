@@ -1,5 +1,6 @@
 """Runs one case in this process: installs the probe's parts, hands the node to pytest, and says how it ended."""
 
+import gc
 import importlib
 import json
 import os
@@ -27,6 +28,10 @@ PYTEST_ARGUMENTS = [
 ]
 """Everything printed goes to the run's log, native code's words too; no cache folder in the suite's checkout; no repeated
 garbage collection over all of torch at the session's end."""
+
+
+YOUNG_OBJECTS = 5_000
+"""New objects after which garbage is looked for; a compilation makes ten times Python's own 700 in no time, and all of use."""
 
 
 def load_input(path: str) -> dict[str, Any]:
@@ -88,6 +93,7 @@ def run(given: dict[str, Any]) -> int:
     """Run the case and return pytest's exit status. The caller has set the environment and the standard streams."""
     import pytest
 
+    gc.set_threshold(YOUNG_OBJECTS)
     recorder = Recorder(given["out"])
     recorder.event("begin", wire=wire.WIRE_VERSION, pid=os.getpid(), target=given["target"], **versions.versions())
     flaggems.rebind_caches()

@@ -7,6 +7,7 @@ Watches the `Benchmark` objects of an untouched checkout. Contract (benchmark/ba
 from __future__ import annotations
 
 import functools
+import hashlib
 import os
 import sys
 from collections.abc import Callable
@@ -21,6 +22,8 @@ SUITE = "flaggems"
 BASE_MODULE = "benchmark.base"
 BASELINE_METRIC = "latency_base"
 UNLABELLED = "-"
+DETAIL_LIMIT = 100_000
+"""Characters of a size detail above which it is abridged."""
 
 
 class BenchmarkWatch:
@@ -117,6 +120,8 @@ class BenchmarkWatch:
 
     def _record_shapes(self, benchmark: Any, method: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
         detail = method(*args, **kwargs)
+        if len(str(detail)) > DETAIL_LIMIT:  # a list of a million numbers, which the suite would copy, encode and print
+            detail = _abridged(str(detail))
         self._tell_shapes(benchmark)
         self._baseline_due = BASELINE_METRIC in benchmark.to_bench_metrics
         self._label(operator=str(benchmark.op_name), detail=str(detail))
@@ -144,6 +149,12 @@ def rebind_caches() -> None:
     cache.db_url = f"sqlite:///{os.path.join(code_cache.config_cache_dir(), file_name)}"
     model = type(cache.model)(cache.db_url)
     cache.model.__dict__.update(model.__dict__)  # tuners made at import hold the old object
+
+
+def _abridged(text: str) -> str:
+    """The beginning of a text, its length, and a digest that keeps it apart from others."""
+    digest = hashlib.sha256(text.encode()).hexdigest()[:16]
+    return f"{text[:80]}… ({len(text)} characters, SHA-256 {digest})"
 
 
 def _dtype_name(dtype: Any) -> str:

@@ -1,5 +1,6 @@
 """The pytest plugin of a measured process: connects pytest's events with the recorder."""
 
+import gc
 import os
 from collections.abc import Callable, Generator
 from typing import Any
@@ -25,6 +26,7 @@ class ProbePlugin:
         only: str | None = None,
     ):
         self._only = os.path.realpath(only) if only else None
+        self._only_name = os.path.basename(only) if only else ""
         self._start = start
         """Labels the rows of a test in the suite's own way; None: by the test's name and parameters."""
         self._recorder = recorder
@@ -40,9 +42,12 @@ class ProbePlugin:
     @pytest.hookimpl(tryfirst=True)
     def pytest_ignore_collect(self, collection_path: Any) -> bool | None:
         """Pass over the files beside the one that holds the node: pytest asks every plugin about each of them."""
-        if self._only is None or collection_path.suffix != ".py" or os.path.realpath(collection_path) == self._only:
+        name = collection_path.name
+        if self._only is None or not name.endswith(".py") or name == "__init__.py":
             return None
-        return True if collection_path.name != "__init__.py" else None
+        if name != self._only_name and not collection_path.is_symlink():
+            return True
+        return None if os.path.realpath(collection_path) == self._only else True
 
     @pytest.hookimpl(trylast=True)
     def pytest_collection_modifyitems(self, config: Any, items: list[Any]) -> None:
@@ -87,7 +92,11 @@ class ProbePlugin:
         self._ended(item, outcome.get_result(), None if call.excinfo is None else call.excinfo.value)
 
     def pytest_collection_finish(self, session: Any) -> None:
-        """Note what is to run, now that every plugin has had its say."""
+        """Note what is to run, now that every plugin has had its say.
+
+        What there is by now stays: suites ask for a garbage collection after every row, which need not look at all of it.
+        """
+        gc.freeze()
         self._chosen = [item.nodeid for item in session.items]
 
     def pytest_keyboard_interrupt(self, excinfo: Any) -> None:

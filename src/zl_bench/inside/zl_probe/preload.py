@@ -4,6 +4,8 @@ Only imports and pure look-ups: nothing here may start a thread, open a device o
 """
 
 import importlib
+import os
+import subprocess
 import sys
 from typing import Any
 
@@ -11,6 +13,8 @@ from . import offline
 
 ALWAYS = ["pytest", "triton", "triton.language", "triton.testing", "triton.compiler.code_generator"]
 WHEN_THERE = ["numpy", "torch", "torch._subclasses.fake_tensor", "torch.utils._python_dispatch"]
+PYTEST_NEEDS = ["pdb", "faulthandler"]
+"""What pytest's plugins import when a session is configured."""
 
 
 def preload(modules: list[str], target: str | None) -> None:
@@ -23,13 +27,16 @@ def preload(modules: list[str], target: str | None) -> None:
             importlib.import_module(name)
         except ImportError:
             continue
-    for name in ALWAYS + _pytest_plugins():
+    for name in ALWAYS + PYTEST_NEEDS + _pytest_plugins():
         importlib.import_module(name)
     if target:
         offline.install(target)  # starts nothing; torch's fake mode alone imports for two seconds
     for name in modules:  # a library may ask for the device's properties while it is imported
         importlib.import_module(name)
+    _one_thread()
     _hash_compiler()
+    if target:
+        _ask_assembler()
     _parse_yaml_fast()
 
 
@@ -40,6 +47,15 @@ def _pytest_plugins() -> list[str]:
     return ["_pytest." + name for name in getattr(config, "default_plugins", ())]
 
 
+def _one_thread() -> None:
+    """Have torch compute on one thread unless the user has said otherwise: runs go on side by side, and threads that wait
+    for each other on a busy machine take many times as long.
+    """
+    torch: Any = sys.modules.get("torch")
+    if torch is not None and "OMP_NUM_THREADS" not in os.environ:
+        torch.set_num_threads(1)
+
+
 def _hash_compiler() -> None:
     """Have Triton compute the key of its own installation now: it reads all of libtriton, and caches the answer."""
     for module in ("triton.runtime.cache", "triton.compiler.compiler"):
@@ -47,6 +63,17 @@ def _hash_compiler() -> None:
         if key is not None:
             key()
             return
+
+
+def _ask_assembler() -> None:
+    """Have the back end find out its assembler's version now, for which it runs it; Triton keeps the answer, and would
+    ask in every run. A back end that can not say now says so when a run compiles.
+    """
+    compiler, holder = sys.modules["triton.compiler.compiler"], sys.modules["triton.runtime.driver"]
+    try:
+        compiler.make_backend(getattr(holder, "driver", holder).active.get_current_target()).hash()
+    except (OSError, RuntimeError, subprocess.SubprocessError):
+        return
 
 
 def _parse_yaml_fast() -> None:

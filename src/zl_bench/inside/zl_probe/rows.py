@@ -82,14 +82,17 @@ class Rows:
         finally:
             self._running = False
         guesses = offline.guesses()
-        self._recorder.event("row", **self.key(), launches=launches, guesses=guesses - self._guesses)
+        ran = {} if launches else {"ran": offline.take_operations()}
+        self._recorder.event("row", **self.key(), launches=launches, guesses=guesses - self._guesses, **ran)
         self._guesses = guesses
         self._advance()
 
     def _launches(self, call: Callable[[], Any], grad_to_none: Iterable[Any]) -> list[int]:
+        offline.begin_call()
         call()
         for tensor in grad_to_none:
             tensor.grad = None
+        offline.begin_call()
         self._capture.start()
         try:
             call()

@@ -7,9 +7,11 @@ answered without a card raises `NeedsDevice`; nothing is guessed.
 
 from __future__ import annotations
 
+import os
 from importlib.util import find_spec
 from typing import Any
 
+from ..wire import HIDDEN_CARDS
 from .driver import StandInDriver
 from .errors import AlreadyInstalled, NeedsDevice, TargetError
 from .pointers import FakePointer
@@ -21,19 +23,33 @@ __all__ = [
     "NeedsDevice",
     "Target",
     "TargetError",
+    "begin_call",
     "guesses",
     "install",
     "parse_target",
+    "take_operations",
 ]
 
 
-_values: list[Any] = []
-"""What keeps tensors' values in this process, once a stand-in is installed: there can be only one."""
+_observed: list[Any] = []
+"""What can be asked of this process's stand-in, once one is installed: there can be only one."""
 
 
 def guesses() -> int:
     """How many times a value that only the device knows has decided something in this process, guessed as it was."""
-    return sum(int(values.guesses) for values in _values if values is not None)
+    return sum(int(seen.values.guesses) for seen in _observed)
+
+
+def take_operations() -> dict[str, str]:
+    """Which operators were called on the stand-in since this was last asked, and how: `view`, `native` or `library`."""
+    return {name: how for seen in _observed for name, how in seen.operations.take().items()}
+
+
+def begin_call() -> None:
+    """A new call of the suite begins: what the stand-in has noted of earlier ones no longer counts."""
+    for seen in _observed:
+        seen.operations.take()
+        seen.values.begin_call()
 
 
 def install(target_text: str) -> None:
@@ -46,6 +62,7 @@ def install(target_text: str) -> None:
 
     target = parse_target(target_text)
     _check_triton_can(target)
+    os.environ.update(HIDDEN_CARDS)
     # Triton keeps its active driver in one of these, depending on its version; the property `active` would open a
     # real driver, so it is not asked.
     active = vars(holder).get("_active", vars(holder).get("active"))
@@ -56,7 +73,15 @@ def install(target_text: str) -> None:
     if find_spec("torch") is not None:
         from . import tensors
 
-        _values.append(tensors.install(target))
+        observed = tensors.install(target)
+        if observed is not None:
+            _observed.append(observed)
+    if find_spec("numpy") is not None:
+        import numpy
+
+        from . import sampling
+
+        sampling.install(numpy)
     holder.set_active(StandInDriver(target))
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from . import cudnn, linalg, recurrent, subclass_checks
 from .values import GUESS_LIMIT
 
 Composition = Callable[[Any, Any, Any, Any], Any]
@@ -130,12 +131,21 @@ def convolution(native: Any, func: Any, args: Any, kwargs: Any) -> Any:
     if tensor.dtype.is_complex or tensor.layout != torch.strided:
         return NotImplemented
     with native.mode:
-        tensor, weight = (value if _is_dense(value) else value.contiguous() for value in (tensor, weight))
+        memory_format = cudnn.convolution_format(native, tensor, weight)
+        tensor, weight = (value.contiguous(memory_format=memory_format) for value in (tensor, weight))
     result = native.leaf(func, (tensor, weight, None, *rest), kwargs)
+    result = cudnn.in_format(native, result, memory_format)
     if bias is not None:
         with native.mode:
             result.add_(bias.reshape(1, -1, *([1] * (tensor.dim() - 2))))
     return result
+
+
+def flash_attention_forward(native: Any, func: Any, args: Any, kwargs: Any) -> Any:
+    """ATen/native/transformers/cuda/flash_attn/flash_api.cpp is built with FLASHATTENTION_DISABLE_ALIBI."""
+    if kwargs.get("alibi_slopes") is not None:
+        raise RuntimeError("This flash attention build does not support alibi.")
+    return NotImplemented
 
 
 def as_one_kernel(native: Any, func: Any, args: Any, kwargs: Any) -> Any:
@@ -151,9 +161,9 @@ def fills_its_outputs(native: Any, func: Any, args: Any, kwargs: Any) -> Any:
 
 def check_errors(native: Any, func: Any, args: Any, kwargs: Any) -> Any:
     """Whether a factorisation succeeded is read from the device; where nobody knows, it is supposed to have."""
-    info = args[0]
-    if native.values.known(info) is not None and not native.values.is_guessed(info):
-        return NotImplemented
+    known = native.values.known(args[0])
+    if known is not None and not native.values.is_guessed(args[0]):
+        return func(known, *args[1:], **kwargs)
     native.values.guesses += 1
     return None
 
@@ -175,4 +185,18 @@ TABLE: dict[str, Composition] = {
     "_cummax_helper": fills_its_outputs,
     "_cummin_helper": fills_its_outputs,
     "convolution_backward": as_one_kernel,
+    "_flash_attention_forward": flash_attention_forward,
+    **linalg.TABLE,
+    **subclass_checks.TABLE,
+    "_cudnn_rnn_flatten_weight": recurrent.flatten_weight,
+    "_cudnn_rnn": recurrent.forward,
+    "_cudnn_rnn_backward": recurrent.backward,
+    **dict.fromkeys(cudnn.MODES, recurrent.recurrent),
+    "_batch_norm_impl_index": cudnn.batch_norm_impl_index,
+    "grid_sampler": cudnn.grid_sampler,
+    "cudnn_grid_sampler": cudnn.cudnn_grid_sampler,
+    "cudnn_grid_sampler_backward": cudnn.cudnn_grid_sampler_backward,
+    "_use_cudnn_ctc_loss": cudnn.use_ctc_loss,
+    "_use_miopen_ctc_loss": cudnn.use_miopen_ctc_loss,
+    "_fused_sdp_choice": cudnn.attention_choice,
 }

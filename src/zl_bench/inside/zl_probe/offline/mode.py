@@ -11,7 +11,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from .errors import card_refused
+from .leaves import make_leaves
 from .native import Native
+from .operations import LIBRARY, Operations
 from .routes import Route, Routes
 from .values import LIMIT, HostValues
 
@@ -21,13 +24,14 @@ REFERENCE_FAILURES = (RuntimeError, NotImplementedError, TypeError, ValueError, 
 SCALARS = (bool, int, float)
 
 
-def make_mode(device_type: str, routes: Routes, values: HostValues, philox: Any) -> Any:
+def make_mode(device_type: str, routes: Routes, values: HostValues, philox: Any, operations: Operations) -> Any:
     """The mode, to be entered once and kept. Imports torch's fake tensors."""
     import torch
     from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
     from torch.utils._python_dispatch import TorchDispatchMode
     from torch.utils._pytree import tree_leaves, tree_map
 
+    leaves = make_leaves(torch, FakeTensor)
     device_query = torch.ops.prim.device.default
 
     class DevicelessFakeMode(FakeTensorMode):
@@ -36,11 +40,16 @@ def make_mode(device_type: str, routes: Routes, values: HostValues, philox: Any)
         avoid_device_init = property(lambda self: True)
 
     class StandInAccelerator(TorchDispatchMode):
+        @classmethod
+        def _should_skip_dynamo(cls) -> bool:
+            # Keeps torch from wrapping each dispatch in what hides it from torch.compile, for which nothing compiles here.
+            return False
+
         def __init__(self) -> None:
             super().__init__()
             self.fake_mode = DevicelessFakeMode(allow_fallback_kernels=False, allow_non_fake_inputs=True)
             self.values = values
-            self.native = Native(torch, self, device_type, values, philox)
+            self.native = Native(torch, self, device_type, values, philox, operations)
             self._composite: dict[Any, bool] = {}
             self._below_autograd = False
 
@@ -48,19 +57,22 @@ def make_mode(device_type: str, routes: Routes, values: HostValues, philox: Any)
             if func is device_query and isinstance(args[0], FakeTensor):
                 return args[0].fake_device
             kwargs = kwargs or {}
-            if not any(is_accelerated(leaf) for leaf in tree_leaves((args, kwargs))):
-                return self.native.on_host(func, args, kwargs)
-            route = routes.find(func.name())
-            if route is None:
-                return self.native.call(func, args, kwargs)
-            return self._routed(func, route, args, kwargs)
+            with card_refused(func.name()):
+                if not any(is_accelerated(leaf) for leaf in leaves(args, kwargs)):
+                    return self.native.on_host(func, args, kwargs)
+                route = routes.find(func.name())
+                if route is None:
+                    return self.native.call(func, args, kwargs)
+                return self._routed(func, route, args, kwargs)
 
         def redispatched(self, func: Any, args: Any, kwargs: Any) -> Any:
             """A library's function asks for aten's own kernel, from inside a route."""
-            with torch.utils._python_dispatch._disable_current_modes(), torch._C._AutoDispatchBelowAutograd():
+            below_autograd = torch._C._AutoDispatchBelowAutograd()
+            with card_refused(func.name()), torch.utils._python_dispatch._disable_current_modes(), below_autograd:
                 return self.native.call(func, args, kwargs)
 
         def _routed(self, func: Any, route: Route, args: Any, kwargs: Any) -> Any:
+            operations.note(func.name(), LIBRARY)
             reference = self._reference_arguments(func, args, kwargs)
             with self, self.autograd_as_found(func):
                 result = route(*args, **kwargs)
@@ -75,7 +87,7 @@ def make_mode(device_type: str, routes: Routes, values: HostValues, philox: Any)
             The dispatcher hides autograd from a mode. On a card it does not hide it from a composite operator, unless that
             was itself called by an operator that autograd had recorded.
             """
-            if self._is_composite(func) and not self._below_autograd:
+            if self.is_composite(func) and not self._below_autograd:
                 with torch.overrides.enable_reentrant_dispatch():
                     yield
                 return
@@ -85,7 +97,8 @@ def make_mode(device_type: str, routes: Routes, values: HostValues, philox: Any)
             finally:
                 self._below_autograd = before
 
-        def _is_composite(self, func: Any) -> bool:
+        def is_composite(self, func: Any) -> bool:
+            """Whether torch decomposes the operator before autograd sees it, for every device."""
             if func not in self._composite:
                 has_kernel = torch._C._dispatch_has_kernel_for_dispatch_key
                 self._composite[func] = has_kernel(func.name(), "CompositeImplicitAutograd") and not (
@@ -97,7 +110,7 @@ def make_mode(device_type: str, routes: Routes, values: HostValues, philox: Any)
             """Copies of the arguments' values for aten's own operator on the host; None when some are not known."""
             if func.is_view:
                 return None
-            fakes = [leaf for leaf in tree_leaves((args, kwargs)) if isinstance(leaf, FakeTensor)]
+            fakes = [leaf for leaf in leaves(args, kwargs) if isinstance(leaf, FakeTensor)]
             self.native.expect_overwrites(func, args, kwargs)
             if not all(fake.numel() <= LIMIT and values.known(fake) is not None for fake in fakes):
                 return None
@@ -110,12 +123,13 @@ def make_mode(device_type: str, routes: Routes, values: HostValues, philox: Any)
                 return result
             guessed = self.native.rests_on_guess(func, args, kwargs)
             try:
-                expected = func(*reference[0], **reference[1])
+                with values.drawing(func):
+                    expected = func(*reference[0], **reference[1])
             except REFERENCE_FAILURES:
                 return result
             if isinstance(result, SCALARS) and type(result) is type(expected):
                 return expected
-            before, after = tree_leaves((args, kwargs)), tree_leaves(reference)
+            before, after = leaves(args, kwargs), tree_leaves(reference)
             if len(before) == len(after):
                 written = {id(value) for value in self.native.written(func, args, kwargs)}
                 for fake, real in zip(before, after, strict=True):

@@ -10,8 +10,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from . import composed, shapes
+from . import composed, shapes, views
 from .errors import NeedsDevice
+from .leaves import make_leaves
+from .operations import NATIVE, VIEW, Operations
+from .signatures import Signatures
 from .values import LIMIT, HostValues
 
 REFERENCE_FAILURES = (RuntimeError, NotImplementedError, TypeError, ValueError, IndexError)
@@ -58,9 +61,12 @@ OVERWRITING = frozenset(
 HOST_FACTORIES = frozenset(
     ["rand", "randn", "randint", "randperm", "rand_like", "randn_like", "randint_like", "normal"]
 )
+SEQUENCES = frozenset(["arange", "range", "linspace"])
 INTERNAL = "INTERNAL ASSERT FAILED"
 RANDOM_LIMIT = 1 << 22
 """Elements of a random tensor of the host above which it is not made."""
+SEQUENCE_LIMIT = 1 << 28
+"""Elements of a sequence of numbers of the host above which it is not made: it takes seconds, and gigabytes."""
 PLAUSIBLE = {"aten::any": False, "aten::any.dim": False, "aten::all": True, "aten::all.dim": True, "aten::equal": True}
 """What the answers of these are supposed to be where they are not known: suites and libraries check arguments by them."""
 LEAVES = frozenset(
@@ -72,11 +78,14 @@ LEAVES = frozenset(
 class Native:
     """Runs operators on fake tensors, and beside them on what is known of their values."""
 
-    def __init__(self, torch: Any, mode: Any, device_type: str, values: HostValues, philox: Any) -> None:
+    def __init__(
+        self, torch: Any, mode: Any, device_type: str, values: HostValues, philox: Any, operations: Operations
+    ) -> None:
         from torch._subclasses.fake_tensor import (
             DataDependentOutputException,
             DynamicOutputShapeException,
             FakeTensor,
+            UnsupportedFakeTensorException,
             UnsupportedOperatorException,
         )
         from torch.utils._pytree import tree_leaves, tree_map
@@ -87,7 +96,10 @@ class Native:
         self.device_type = device_type
         self.fake_tensor = FakeTensor
         self._philox = philox
+        self._operations = operations
         self._leaves, self._map = tree_leaves, tree_map
+        self._call_leaves = make_leaves(torch, FakeTensor)
+        self._unmade = UnsupportedFakeTensorException
         self._unanswerable = (
             DataDependentOutputException,
             DynamicOutputShapeException,
@@ -95,11 +107,15 @@ class Native:
             NotImplementedError,
         )
         self._kinds: dict[Any, str] = {}
+        self._signatures = Signatures(torch)
+        self._views = views.FastViews(torch, mode.fake_mode)
 
     def call(self, func: Any, args: Any, kwargs: Any) -> Any:
         """Do what aten would. Expects the mode to be inactive; what aten would dispatch sees it again."""
         try:
             return self._call(func, args, kwargs)
+        except self._unmade as error:  # a quantised tensor, say
+            raise NeedsDevice(func.name(), f"the stand-in has no such tensor ({error})") from error
         except RuntimeError as error:
             if INTERNAL in str(error):  # a part of torch that takes the accelerator's tensors for its own
                 raise NeedsDevice(func.name(), "torch refuses the stand-in's tensors there") from error
@@ -113,6 +129,8 @@ class Native:
             with self.mode.autograd_as_found(func):
                 result = composed.TABLE[_base_name(func)](self, func, args, kwargs)
             if result is not NotImplemented:
+                if not self.mode.is_composite(func):
+                    self._operations.note(func.name(), NATIVE)
                 return result
         elif kind == "explicit":
             with self.mode, self.mode.autograd_as_found(func):
@@ -129,47 +147,64 @@ class Native:
         """Run an operator that has nothing to do with the accelerator.
 
         Gigabytes of random numbers of the host are not drawn: such a tensor is fake too, its values being anybody's guess.
+        Neither are gigabytes of a sequence counted out.
         """
         name = _base_name(func)
-        if name in HOST_FACTORIES and self.torch.Tag.nondeterministic_seeded in func.tags and "out" not in kwargs:
+        if name == "_pin_memory":  # pinned memory is plain memory here
+            return args[0]
+        kwargs = {**kwargs, "pin_memory": False} if kwargs.get("pin_memory") else kwargs
+        random = name in HOST_FACTORIES and self.torch.Tag.nondeterministic_seeded in func.tags
+        if (random or name in SEQUENCES) and "out" not in kwargs:
             with self.mode.fake_mode:
                 fake = func(*args, **kwargs)
-            if fake.numel() > RANDOM_LIMIT:
+            if fake.numel() > (RANDOM_LIMIT if random else SEQUENCE_LIMIT):
                 return fake
         return func(*args, **kwargs)
 
     def leaf(self, func: Any, args: Any, kwargs: Any) -> Any:
         """Run one operator whose kernel dispatches nothing."""
+        self._operations.note(func.name(), VIEW if func.is_view else NATIVE)
         if _base_name(func) in RANDOM:
             self._draw(args, kwargs)
         self._refuse_writing_to_host(func, args, kwargs)
-        args = self._numbers_as_tensors(func, args)
+        if func.is_view:
+            view = self._views.make(func, args, kwargs)
+            if view is not None:
+                return view
+        numbers, args = args, self._numbers_as_tensors(func, args)
         try:
             with self.mode.fake_mode:
-                result = func(*args, **kwargs)
+                result = func(*(numbers if self._numbers_tell_the_same(func, args) else args), **kwargs)
         except self._unanswerable as exception:
             return self._by_values(func, args, kwargs, exception)
         if not func.is_view:
-            self._learn(func, args, kwargs, result)
+            self.learn(func, args, kwargs, result)
         return result
 
     def _numbers_as_tensors(self, func: Any, args: Any) -> Any:
         """Undo what the dispatcher did on the way to Python: a number that aten had wrapped as a tensor came as a number."""
         found = [
             position
-            for position, (value, argument) in enumerate(zip(args, func._schema.arguments, strict=False))
-            if isinstance(value, (bool, int, float, complex)) and str(argument.type) == "Tensor"
+            for position in self._signatures.of(func).tensors
+            if position < len(args) and isinstance(args[position], (bool, int, float, complex))
         ]
         if not found:
             return args
         return tuple(self.torch.tensor(value) if place in found else value for place, value in enumerate(args))
 
+    def _numbers_tell_the_same(self, func: Any, args: Any) -> bool:
+        """Whether a number in a tensor's place has the fake operator find the same shape and dtype as a tensor of no
+        dimension would: beside a tensor that has some. Torch's fake mode keeps such results, and none of host tensors.
+        """
+        return self._signatures.of(func).takes_numbers and any(
+            isinstance(value, self.fake_tensor) and value.dim() > 0 for value in args
+        )
+
     def written(self, func: Any, args: Any, kwargs: Any) -> Iterator[Any]:
         """The tensors that the operator's schema says it writes."""
-        for position, argument in enumerate(func._schema.arguments):
-            if argument.alias_info is not None and argument.alias_info.is_write:
-                value = args[position] if position < len(args) else kwargs.get(argument.name)
-                yield from (leaf for leaf in self._leaves(value) if isinstance(leaf, self.torch.Tensor))
+        for position, name in self._signatures.of(func).written:
+            value = args[position] if position < len(args) else kwargs.get(name)
+            yield from (leaf for leaf in self._leaves(value) if isinstance(leaf, self.torch.Tensor))
 
     def expect_overwrites(self, func: Any, args: Any, kwargs: Any) -> None:
         """Before an operator that writes over all of a tensor: what the tensor held is no input."""
@@ -213,9 +248,9 @@ class Native:
         )
 
     def _fakes(self, args: Any, kwargs: Any) -> list[Any]:
-        return [leaf for leaf in self._leaves((args, kwargs)) if isinstance(leaf, self.fake_tensor)]
+        return [leaf for leaf in self._call_leaves(args, kwargs) if isinstance(leaf, self.fake_tensor)]
 
-    def _learn(self, func: Any, args: Any, kwargs: Any, result: Any) -> None:
+    def learn(self, func: Any, args: Any, kwargs: Any, result: Any) -> None:
         """Compute the values beside the shapes when all inputs' are known and small; else forget what was written."""
         outputs = [leaf for leaf in self._leaves(result) if isinstance(leaf, self.fake_tensor)]
         written = list(self.written(func, args, kwargs))
@@ -253,7 +288,8 @@ class Native:
         guessed = self.rests_on_guess(func, args, kwargs)
         host_args, host_kwargs = self._map(self.mode.on_host, (args, kwargs))
         try:
-            expected = self._leaves(func(*host_args, **host_kwargs))
+            with self.values.drawing(func):
+                expected = self._leaves(func(*host_args, **host_kwargs))
         except REFERENCE_FAILURES:
             return False
         in_place = {id(tensor) for tensor in written}

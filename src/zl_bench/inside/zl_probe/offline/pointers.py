@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from typing import Any
 
 ALIGNMENT = 512
 """Bytes. What torch's caching allocator rounds to; only the lowest bits matter to a compiler."""
 FIRST_ADDRESS = 0x7F0000000000
+ATTRIBUTE = "_zl_address"
 
 
 class AddressSpace:
-    """Hands out one aligned base address per storage."""
+    """Hands out one aligned base address per storage, in the order in which the storages are asked for theirs.
+
+    No address is handed out twice: when a storage dies depends on Python's garbage collector, and two runs of one
+    program must see the same addresses. Storages of one size that are made and used in turn thus lie at one distance, as
+    they do in a fresh block of the card's allocator.
+    """
 
     def __init__(self) -> None:
         self._next = FIRST_ADDRESS
-        self._bases: dict[Hashable, tuple[int, int]] = {}
 
     def allocate(self, size: int) -> int:
         """The base address of a new block of `size` bytes."""
@@ -22,13 +27,17 @@ class AddressSpace:
         self._next += max(ALIGNMENT, -(-size // ALIGNMENT) * ALIGNMENT)
         return base
 
-    def base(self, storage: Hashable, size: int) -> int:
-        """The base address of the storage known by that key; a key that comes back larger is a new storage."""
-        base, known_size = self._bases.get(storage, (0, -1))
+    def base(self, storage: Any) -> int:
+        """The base address of a storage, which moves when it has grown.
+
+        It hangs on the storage itself: any number that names a storage is given to another one once it is dead.
+        """
+        size = storage.nbytes()
+        base, known_size = getattr(storage, ATTRIBUTE, (0, -1))
         if size > known_size:
             base = self.allocate(size)
-            self._bases[storage] = (base, size)
-        return base
+            setattr(storage, ATTRIBUTE, (base, size))
+        return int(base)
 
 
 class FakePointer:

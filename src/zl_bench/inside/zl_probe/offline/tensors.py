@@ -6,40 +6,48 @@ bookkeeping goes on working; a value that would have to come from the accelerato
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from .errors import NeedsDevice
+from .operations import Operations
 from .pointers import AddressSpace
 from .targets import Target
 from .values import HostValues
 
 
-def install(target: Target) -> HostValues | None:
+@dataclass(frozen=True)
+class Observed:
+    """What can be asked of an installed accelerator: the values of its tensors, with guesses counted, and its calls."""
+
+    values: HostValues
+    operations: Operations
+
+
+def install(target: Target) -> Observed | None:
     """Give this thread's torch an accelerator for the target, until the process ends. Torch must be importable.
 
-    Returns what keeps the values of its tensors, and counts guesses; None for a target
-    whose device type torch itself does not have, which is left to the vendor's own torch.
+    Returns None for a target whose device type torch itself does not have, which is left to the vendor's own torch.
     """
     from .driver import torch_device_type
 
     device_type = torch_device_type(target)
     if device_type != "cuda":
         return None
-    _hide_real_cards()
     import torch
 
-    from . import autograd, generators, python_api, torch_cuda, writes
+    from . import autograd, cudnn, generators, python_api, subclass_checks, torch_cuda, writes
     from .mode import make_mode
     from .routes import Routes
     from .values import HostValues
 
     generator, generator_class = generators.make_generators(target, torch)
-    routes, values = Routes(device_type.upper()), HostValues(torch)
+    values, operations = HostValues(torch), Operations()
+    routes = Routes(device_type.upper(), operations, whole=subclass_checks.TABLE)
     # First, since making a fake mode imports torch._dynamo, which takes stock of torch.cuda's functions.
-    mode = make_mode(device_type, routes, values, generator.philox)
+    mode = make_mode(device_type, routes, values, generator.philox, operations)
     torch_cuda.install(target, generator)
     torch.Generator = generator_class
     _neutralise_device_initialisation(torch)
@@ -47,19 +55,14 @@ def install(target: Target) -> HostValues | None:
     _give_lists(torch, values)
     _redispatch_through(torch, mode)
     autograd.install(torch, lambda tensor: tensor.device.type == device_type)
-    python_api.install(torch, device_type)
+    python_api.install(torch, device_type, routes)
+    mode.kept = [*cudnn.install(torch, target), subclass_checks.register(torch, device_type.upper())]
     routes.install()
     writes.watch(values.forget)
     # Kept for good: nothing leaves this mode again before the process ends.
     mode.__enter__()
     _check_honesty(torch)
-    return values
-
-
-def _hide_real_cards() -> None:
-    """Whatever this process still starts, it can not open a card that the machine may have."""
-    for name in ("CUDA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES"):
-        os.environ[name] = "-1"
+    return Observed(values, operations)
 
 
 def _neutralise_device_initialisation(torch: Any) -> None:
@@ -148,9 +151,7 @@ def _give_addresses() -> None:
     def data_ptr(tensor: Any) -> int:
         if tensor.numel() == 0:
             return 0
-        storage = tensor.untyped_storage()
-        base = addresses.base(storage._cdata, storage.nbytes())
-        return base + int(tensor.storage_offset()) * int(tensor.element_size())
+        return addresses.base(tensor.untyped_storage()) + int(tensor.storage_offset()) * int(tensor.element_size())
 
     def no_values(name: str) -> Callable[..., Any]:
         def refuse(tensor: Any, *arguments: Any, **options: Any) -> Any:
@@ -162,3 +163,4 @@ def _give_addresses() -> None:
     FakeTensor.names = property(lambda tensor: (None,) * tensor.dim())  # torch has none for a subclass like it
     for name in ("numpy", "__array__", "__dlpack__"):
         setattr(FakeTensor, name, no_values(name))
+    FakeTensor.__cuda_array_interface__ = property(no_values("__cuda_array_interface__"))

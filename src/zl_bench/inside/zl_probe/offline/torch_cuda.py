@@ -7,16 +7,38 @@ NeedsDevice. Memory queries say that nothing is allocated, which is true.
 from __future__ import annotations
 
 import contextlib
+import functools
 import sys
-from types import SimpleNamespace
+from collections import defaultdict
+from types import FunctionType, SimpleNamespace
 from typing import Any
 
-from .errors import NeedsDevice
+from .errors import NeedsDevice, card_refused
 from .targets import KIB, Target
 
 DEVICE = 0
 SHARED_PER_BLOCK = 48 * KIB
 """Bytes of shared memory per block without opting in, on every CUDA card."""
+
+
+REFUSED = (
+    "caching_allocator_alloc",
+    "clock_rate",
+    "cudart",
+    "current_blas_handle",
+    "current_solver_handle",
+    "device_memory_used",
+    "graph_pool_handle",
+    "list_gpu_processes",
+    "make_graphed_callables",
+    "memory_snapshot",
+    "memory_summary",
+    "memory_usage",
+    "power_draw",
+    "temperature",
+    "utilization",
+)
+"""Functions of torch.cuda that measure, or hand out what only the vendor's library can use."""
 
 
 class StandInStream:
@@ -38,6 +60,10 @@ class StandInStream:
     def query(self) -> bool:
         """All work is done."""
         return True
+
+    def is_capturing(self) -> bool:
+        """No graph is ever captured."""
+        return False
 
     def wait_event(self, event: Any) -> None:
         """Nothing to wait for."""
@@ -99,7 +125,9 @@ def install(target: Target, generator: Any) -> None:
     """Replace the functions of torch.cuda and torch.accelerator by the stand-in's, until the process ends."""
     import torch
 
-    for name, answer in _cuda_answers(target, generator).items():
+    answers = _cuda_answers(target, generator)
+    answers.update({name: _refusal(f"torch.cuda.{name}") for name in REFUSED if hasattr(torch.cuda, name)})
+    for name, answer in {**_unanswered(torch.cuda, answers), **answers}.items():
         original = getattr(torch.cuda, name, None)
         setattr(torch.cuda, name, answer)
         # Many of them live in a submodule, from which other parts of torch take them.
@@ -111,11 +139,61 @@ def install(target: Target, generator: Any) -> None:
             and hasattr(home, name)
         ):
             setattr(home, name, answer)
+    torch.Stream = _stream_class(torch.Stream)
+    for name in ("range_push", "range_pop", "range_start", "range_end", "mark"):
+        setattr(torch.cuda.nvtx, name, _constant(0))
     accelerator = getattr(torch, "accelerator", None)
     if accelerator is not None:
-        for name, answer in _accelerator_answers(target).items():
+        answers = _accelerator_answers(target)
+        if hasattr(accelerator, "get_device_capability"):
+            answers["get_device_capability"] = _refusal("torch.accelerator.get_device_capability")
+        for name, answer in {**_unanswered(accelerator, answers), **answers}.items():
             if hasattr(accelerator, name):
                 setattr(accelerator, name, answer)
+
+
+def _stream_class(original: Any) -> Any:
+    """`torch.Stream`, which makes the stand-in's where it is asked for the accelerator's."""
+
+    class AnyStream(type):
+        def __instancecheck__(cls, instance: Any) -> bool:
+            return isinstance(instance, (original, StandInStream))
+
+    class Stream(metaclass=AnyStream):
+        def __new__(cls, device: Any = "cuda", **options: Any) -> Any:
+            import torch
+
+            is_accelerators = isinstance(device, int) or torch.device(device).type == "cuda"
+            return StandInStream() if is_accelerators else original(device, **options)
+
+    return Stream
+
+
+def _unanswered(module: Any, answers: dict[str, Any]) -> dict[str, Any]:
+    """The module's other public functions, which do what they can without a card and raise NeedsDevice where they can not."""
+    others = [name for name in getattr(module, "__all__", ()) if name not in answers]
+    functions = {name: getattr(module, name, None) for name in others}
+    return {
+        name: _named(function, f"{module.__name__}.{name}")
+        for name, function in functions.items()
+        if type(function) is FunctionType
+    }
+
+
+def _named(function: Any, name: str) -> Any:
+    @functools.wraps(function)
+    def call(*arguments: Any, **options: Any) -> Any:
+        with card_refused(name):
+            return function(*arguments, **options)
+
+    return call
+
+
+def _refusal(name: str) -> Any:
+    def refuse(*arguments: Any, **options: Any) -> Any:
+        raise NeedsDevice(name)
+
+    return refuse
 
 
 def _cuda_answers(target: Target, generator: Any) -> dict[str, Any]:
@@ -167,6 +245,8 @@ def _stream_answers() -> dict[str, Any]:
         "CUDAGraph": StandInGraph,
         "graph": StandInGraph,
         "is_current_stream_capturing": _constant(False),
+        "get_sync_debug_mode": _constant(0),
+        "set_sync_debug_mode": _constant(None),
     }
 
 
@@ -193,13 +273,21 @@ def _memory_answers(target: Target) -> dict[str, Any]:
         "reset_peak_memory_stats",
         "reset_accumulated_memory_stats",
         "reset_max_memory_allocated",
+        "reset_max_memory_cached",
+        "reset_peak_host_memory_stats",
+        "reset_accumulated_host_memory_stats",
         "set_per_process_memory_fraction",
     )
     return {
         **{name: _constant(0) for name in zero_queries},
         **{name: _constant(None) for name in resets},
+        "get_allocator_backend": _constant("native"),
+        "get_per_process_memory_fraction": _constant(1.0),
         "mem_get_info": _constant((total, total)),
-        "memory_stats": lambda *arguments: {},
+        "memory_stats": lambda *arguments, **options: defaultdict(int),
+        "memory_stats_as_nested_dict": lambda *arguments, **options: {},
+        "host_memory_stats": lambda *arguments, **options: {},
+        "host_memory_stats_as_nested_dict": lambda *arguments, **options: {},
     }
 
 
@@ -224,6 +312,12 @@ def _accelerator_answers(target: Target) -> dict[str, Any]:
         "memory_reserved": memory["memory_reserved"],
         "max_memory_reserved": memory["max_memory_reserved"],
         "reset_peak_memory_stats": _constant(None),
+        "reset_accumulated_memory_stats": _constant(None),
+        "empty_host_cache": _constant(None),
+        "memory_stats": memory["memory_stats"],
+        "get_memory_info": memory["mem_get_info"],
+        "device_index": lambda index: contextlib.nullcontext(),
+        "Graph": StandInGraph,
     }
 
 

@@ -8,7 +8,8 @@ plausible one is taken and counted.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from .errors import NeedsDevice
@@ -20,6 +21,12 @@ GUESS_LIMIT = 1 << 20
 ATTRIBUTE = "_zl_values"
 COUNT_GUESS = 8
 """A guess for a lone integer of the device, which most often counts something."""
+PATIENCE = 16
+"""Times that one call may ask for a lone integer before it gets another guess."""
+SIZES = 24
+"""Powers of two that such guesses go through."""
+DRAW_SEED = 20_260_102
+"""Of the device's small random tensors, whose values the host computes."""
 
 
 class HostValues:
@@ -29,6 +36,27 @@ class HostValues:
         self._torch = torch
         self.guesses = 0
         """How many guessed values have decided something so far."""
+        self._draws: Any = None
+        self._counts: dict[tuple[str, int], int] = {}
+
+    def begin_call(self) -> None:
+        """A new call of the suite begins: what it asks again and again is counted from here."""
+        self._counts = {}
+
+    @contextmanager
+    def drawing(self, func: Any) -> Iterator[None]:
+        """While the host computes what an operator of the device draws: the host's own generator stays where it was."""
+        if self._torch.Tag.nondeterministic_seeded not in func.tags:
+            yield
+            return
+        generator = self._torch.default_generator
+        state = generator.get_state()
+        generator.manual_seed(DRAW_SEED) if self._draws is None else generator.set_state(self._draws)
+        try:
+            yield
+        finally:
+            self._draws = generator.get_state()
+            generator.set_state(state)
 
     def known(self, fake: Any) -> Any | None:
         """The values of a fake tensor as a host tensor that shares its memory with those of the tensor's views."""
@@ -99,8 +127,21 @@ class HostValues:
             return torch.rand(shape, generator=generator).to(fake.dtype)
         if fake.numel() == 1:
             elements = fake.untyped_storage().nbytes() // max(1, fake.element_size())
-            return torch.full(shape, elements // 2 if elements > 1 else COUNT_GUESS, dtype=torch.int64).to(fake.dtype)
+            return torch.full(shape, self._guessed_integer(operation, elements), dtype=torch.int64).to(fake.dtype)
         return torch.randint(0, 8, shape, generator=generator).to(fake.dtype)
+
+    def _guessed_integer(self, operation: str, elements: int) -> int:
+        """A count, or a position among `elements`. A loop that goes on asking is told what may end it.
+
+        Such a loop waits for all elements to be done, most often: for the last one's number, or, of a tensor that holds
+        nothing but the count, for a size that is not known here: one less than each power of two in turn.
+        """
+        asked = self._counts[operation, elements] = self._counts.get((operation, elements), 0) + 1
+        if asked <= PATIENCE:
+            return elements // 2 if elements > 1 else COUNT_GUESS
+        if elements > 1:
+            return elements - 1
+        return int((1 << (asked - PATIENCE - 1) % SIZES) - 1)
 
     def _view(self, storage: Any, fake: Any) -> Any:
         view = self._torch.empty(0, dtype=fake.dtype)
