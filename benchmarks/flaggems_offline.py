@@ -111,7 +111,7 @@ def read(root: Path) -> Screened:
 
 
 def _test(node: dict[str, Any]) -> Test:
-    kinds = {absence["kind"] for _, absence in node["absences"]}
+    kinds = {absence["kind"] for absence in node["absences"]}
     skipped = node["verdict"] == "NO_ROWS" and kinds == {"skipped"}
     clean = skipped or (node["verdict"] != "NO_ROWS" and node["status"] == "complete") or node["verdict"] == "BROKEN"
     return Test(node["node"], node["verdict"], node["status"], node["reason"], clean, skipped)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, fields
+from dataclasses import asdict, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -165,6 +165,8 @@ def _node_record(node: NodeVerdict) -> dict[str, Any]:
 
 
 def _row_record(row: PairedRow) -> dict[str, Any]:
-    record = asdict(row)
-    record["kernels"] = record.pop("launches")
+    record = asdict(replace(row, launches=()))
+    del record["launches"]
+    told = {launch: asdict(launch) for launch in dict.fromkeys(row.launches)}  # a row may launch one kernel 10,000 times
+    record["kernels"] = [told[launch] for launch in row.launches]
     return record
