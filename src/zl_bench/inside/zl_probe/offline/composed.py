@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from . import cudnn, linalg, recurrent, subclass_checks
+from . import cudnn, linalg, linalg_unstructured, recurrent, subclass_checks
 from .values import GUESS_LIMIT
 
 Composition = Callable[[Any, Any, Any, Any], Any]
@@ -25,13 +25,11 @@ def zero_(native: Any, func: Any, args: Any, kwargs: Any) -> Any:
 
 
 def fill_(native: Any, func: Any, args: Any, kwargs: Any) -> Any:
-    """ATen/native/Fill.cpp: filling with a tensor of the same device copies it."""
+    """ATen/native/Fill.cpp: filling with a tensor of the same device copies it; with the host's, it fills at once."""
     tensor, value = args
-    if not isinstance(value, native.torch.Tensor):
+    if not isinstance(value, native.torch.Tensor) or value.device != tensor.device:
         return NotImplemented
     with native.mode:
-        if value.device != tensor.device:
-            return tensor.fill_(value.item())
         return tensor.copy_(value.clone() if native.torch._C._is_alias_of(tensor, value) else value)
 
 
@@ -159,12 +157,28 @@ def fills_its_outputs(native: Any, func: Any, args: Any, kwargs: Any) -> Any:
         native.values.forget(tensor)
 
 
+def all_or_any(native: Any, func: Any, args: Any, kwargs: Any) -> Any:
+    """ATen/native/ReduceOps.cpp, `allany_impl`: of one element there is nothing to reduce, of none even less."""
+    torch, tensor = native.torch, args[0]
+    if tensor.numel() > 1 or tensor.layout != torch.strided or not isinstance(tensor, native.fake_tensor):
+        return NotImplemented
+    result = native.leaf(func, args, kwargs)
+    with native.mode:
+        scratch = torch.empty_like(result, memory_format=torch.contiguous_format)
+        if tensor.numel():
+            scratch.copy_(tensor.view(result.shape).to(torch.bool))
+        else:
+            scratch.fill_(int(func.name().startswith("aten::all")))
+    return result
+
+
 def check_errors(native: Any, func: Any, args: Any, kwargs: Any) -> Any:
     """Whether a factorisation succeeded is read from the device; where nobody knows, it is supposed to have."""
+    with native.mode:
+        failed = args[0].any().item()
     known = native.values.known(args[0])
-    if known is not None and not native.values.is_guessed(args[0]):
+    if failed and known is not None and not native.values.is_guessed(args[0]):
         return func(known, *args[1:], **kwargs)
-    native.values.guesses += 1
     return None
 
 
@@ -180,6 +194,8 @@ TABLE: dict[str, Composition] = {
     "index_put_": index,
     "_index_put_impl_": index,
     "masked_select": masked_select,
+    "all": all_or_any,
+    "any": all_or_any,
     "_linalg_check_errors": check_errors,
     "convolution": convolution,
     "_cummax_helper": fills_its_outputs,
@@ -187,6 +203,7 @@ TABLE: dict[str, Composition] = {
     "convolution_backward": as_one_kernel,
     "_flash_attention_forward": flash_attention_forward,
     **linalg.TABLE,
+    **linalg_unstructured.TABLE,
     **subclass_checks.TABLE,
     "_cudnn_rnn_flatten_weight": recurrent.flatten_weight,
     "_cudnn_rnn": recurrent.forward,

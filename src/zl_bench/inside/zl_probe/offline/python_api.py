@@ -57,6 +57,7 @@ def install(torch: Any, device_type: str, routes: Routes) -> None:
             original = getattr(holder, name, None)
             if original is not None:
                 setattr(holder, name, _adapted(torch, original, device_type))
+    _lift_sequences(torch, device_type, routes)
     torch.Tensor.pin_memory = lambda tensor, device=None: tensor
     torch.Tensor.is_pinned = lambda tensor, device=None: False
     torch.Tensor.record_stream = lambda tensor, stream: None
@@ -108,6 +109,33 @@ def _lifting(
         return lifted.requires_grad_(made.requires_grad)
 
     return call
+
+
+def _lift_sequences(torch: Any, device_type: str, routes: Routes) -> None:
+    """Have a list among a tensor's indices lifted as a card's torch does, like a tensor made of numbers.
+
+    Only flat lists and tuples of integers or of truth values: what a nested list means hangs on the torch.
+    Source: `sequenceToVariable` in torch/csrc/autograd/python_variable_indexing.cpp.
+    """
+    from torch._subclasses.fake_tensor import FakeTensor
+
+    get, put = torch.Tensor.__getitem__, torch.Tensor.__setitem__
+
+    def lifted(tensor: Any, entry: Any) -> Any:
+        if type(entry) not in (list, tuple) or not all(type(number) in (int, bool) for number in entry):
+            return entry
+        dtype = None if entry else torch.int64
+        return torch.tensor(entry, dtype=dtype, device=tensor.device)
+
+    def index_of(tensor: Any, index: Any) -> Any:
+        if type(index) not in (list, tuple) or tensor.device.type != device_type:
+            return index
+        if routes.find("aten::lift_fresh") is None:
+            return index
+        return tuple(lifted(tensor, entry) for entry in index) if type(index) is tuple else lifted(tensor, index)
+
+    FakeTensor.__getitem__ = lambda tensor, index: get(tensor, index_of(tensor, index))
+    FakeTensor.__setitem__ = lambda tensor, index, value: put(tensor, index_of(tensor, index), value)
 
 
 def _adapted(torch: Any, original: Callable[..., Any], device_type: str) -> Callable[..., Any]:

@@ -3,7 +3,7 @@
 A composite operator of aten sees a Python tensor, or an active mode, through `isTensorSubclassLike`, and then takes a road
 that suits any subclass. These are composed here as aten composes them for a plain tensor. To reach the dispatch mode whole,
 they are registered for the accelerator, as an operator with a kernel of its own would be.
-Source: ATen/native/BatchLinearAlgebra.cpp, `_may_require_fw_or_bw_grad`.
+Source: ATen/native/BatchLinearAlgebra.cpp, `_may_require_fw_or_bw_grad`; ATen/native/LinearAlgebra.cpp.
 """
 
 from __future__ import annotations
@@ -47,6 +47,41 @@ def svdvals(native: Any, func: Any, args: Any, kwargs: Any) -> Any:
         return native.torch.ops.aten._linalg_svd.default(args[0], False, vectors, driver=kwargs.get("driver"))[1]
 
 
+def matrix_rank(native: Any, func: Any, args: Any, kwargs: Any) -> Any:
+    """`matrix_rank_impl`: the sum is written into a result made before."""
+    matrix = args[0]
+    if func.name() not in MATRIX_RANK or matrix.dim() < 2 or matrix.numel() == 0:
+        return _as_composed(native, func, args, kwargs)
+    torch, aten = native.torch, native.torch.ops.aten
+    with native.mode:
+        rank = torch.empty(matrix.shape[:-2], dtype=torch.int64, device=matrix.device)
+        absolute, relative = _tolerances(torch, matrix, kwargs.get("atol"), kwargs.get("rtol"))
+        if kwargs.get("hermitian", False):
+            values = aten.linalg_eigvalsh.default(matrix).abs()
+            largest = values.amax(-1, keepdim=True)
+        else:
+            values = aten.linalg_svdvals.default(matrix)
+            largest = values.narrow(-1, 0, 1)
+        tolerance = torch.max(absolute.unsqueeze(-1), relative.unsqueeze(-1) * largest)
+        return torch.sum(values > tolerance, -1, out=rank)
+
+
+def _tolerances(torch: Any, matrix: Any, absolute: Any, relative: Any) -> tuple[Any, Any]:
+    """`get_atol_rtol`, for tensors and for numbers."""
+    options = {"dtype": torch.float64, "device": matrix.device}
+    default = torch.finfo(matrix.dtype).eps * max(matrix.shape[-2:])
+    if any(isinstance(value, float) for value in (absolute, relative)):
+        if relative is None:
+            relative = 0.0 if absolute > 0.0 else default
+        return torch.full((), absolute or 0.0, **options), torch.full((), relative, **options)
+    given, absolute = absolute is not None, torch.zeros((), **options) if absolute is None else absolute
+    if relative is None:
+        relative = torch.full((), default, **options)
+        if given:
+            relative = torch.where(absolute > 0, torch.zeros((), **options), relative)
+    return absolute, relative
+
+
 def _as_composed(native: Any, func: Any, args: Any, kwargs: Any) -> Any:
     with native.mode:
         return func.decompose(*args, **kwargs)
@@ -56,7 +91,11 @@ TABLE: dict[str, Callable[[Any, Any, Any, Any], Any]] = {
     "linalg_eigvals": eigvals,
     "linalg_eigvalsh": eigvalsh,
     "linalg_svdvals": svdvals,
+    "linalg_matrix_rank": matrix_rank,
 }
+MATRIX_RANK = ["aten::linalg_matrix_rank.atol_rtol_tensor", "aten::linalg_matrix_rank.atol_rtol_float"]
+OVERLOADS = ["aten::linalg_eigvals", "aten::linalg_eigvalsh", "aten::linalg_svdvals", *MATRIX_RANK]
+"""What is taken over of these, as a library would name it."""
 
 
 def register(torch: Any, key: str) -> Any:
@@ -67,6 +106,6 @@ def register(torch: Any, key: str) -> Any:
     def unreachable(*args: Any, **kwargs: Any) -> Any:
         raise RuntimeError("an operator of the stand-in device was called past its dispatch mode")
 
-    for name in TABLE:
-        library.impl(name, key, unreachable)
+    for name in OVERLOADS:
+        library.impl(name.removeprefix("aten::"), key, unreachable)
     return library

@@ -45,7 +45,7 @@ def install(target: Target) -> Observed | None:
 
     generator, generator_class = generators.make_generators(target, torch)
     values, operations = HostValues(torch), Operations()
-    routes = Routes(device_type.upper(), operations, whole=subclass_checks.TABLE)
+    routes = Routes(device_type.upper(), operations, whole=subclass_checks.OVERLOADS)
     # First, since making a fake mode imports torch._dynamo, which takes stock of torch.cuda's functions.
     mode = make_mode(device_type, routes, values, generator.philox, operations)
     torch_cuda.install(target, generator)
