@@ -124,8 +124,18 @@ def start(root: Path, marker: str, *operators: str, jobs: int = 1, **env: str) -
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
-        env={**os.environ, **env},
+        env={**os.environ, "PYTHONFAULTHANDLER": "1", **env},
     )  # fmt: skip
+
+
+def ended(tool: subprocess.Popen[str], patience: float = 60) -> tuple[str, str]:
+    """What a tool that was told to end has printed; if it does not end, where it hangs."""
+    try:
+        return tool.communicate(timeout=patience)
+    except subprocess.TimeoutExpired:
+        tool.send_signal(signal.SIGABRT)
+        out, err = tool.communicate()
+        pytest.fail(f"the tool did not end within {patience:.0f} s:\n{out}\n{err}")
 
 
 def first_event(directory: Path, kind: str) -> bool:
@@ -146,7 +156,7 @@ def test_ending_the_tool_keeps_what_is_finished_and_leaves_nothing_running(tmp_p
     tool = start(root, marker, "plain", "slow")
     wait_for(lambda: first_event(root / "slow_before", "row"))
     tool.send_signal(number)
-    _, err = tool.communicate(timeout=60)
+    _, err = ended(tool)
     if number != signal.SIGKILL:
         assert tool.returncode == 130
         assert "--resume" in err
