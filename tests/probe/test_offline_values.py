@@ -28,6 +28,7 @@ def facts(tmp_path_factory):
             view=mask.view(5, 1).expand(5, 2).t().contiguous().tolist(),
             out=torch.add(mask, mask, out=torch.empty_like(mask)).tolist(),
             back=mask.cpu().tolist(),
+            filled=torch.zeros(2, dtype=torch.int64).fill_(mask.sum()).tolist(),
             guesses=guesses(),
         )
         values = torch.ones(256, device="cuda")
@@ -132,3 +133,7 @@ def test_a_loop_that_asks_for_an_integer_again_and_again_gets_another_guess(fact
     assert facts["asked"] == [32] * 16 + [63] * 2
     assert facts["asked_anew"] == 32
     assert facts["counted"] == [8] * 16 + [0, 1, 3, 7]
+
+
+def test_a_tensor_of_the_host_is_filled_with_the_device_s_number(facts):
+    assert facts["filled"] == [3, 3]

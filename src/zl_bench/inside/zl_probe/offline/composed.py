@@ -25,11 +25,18 @@ def zero_(native: Any, func: Any, args: Any, kwargs: Any) -> Any:
 
 
 def fill_(native: Any, func: Any, args: Any, kwargs: Any) -> Any:
-    """ATen/native/Fill.cpp: filling with a tensor of the same device copies it; with the host's, it fills at once."""
+    """ATen/native/Fill.cpp: filling with a tensor of the same device copies it; with the host's, it fills at once.
+
+    A tensor of the host is filled with the number that the device's tensor holds.
+    """
     tensor, value = args
-    if not isinstance(value, native.torch.Tensor) or value.device != tensor.device:
+    if not isinstance(value, native.torch.Tensor):
+        return NotImplemented
+    if value.device != tensor.device and not isinstance(value, native.fake_tensor):
         return NotImplemented
     with native.mode:
+        if value.device != tensor.device:
+            return tensor.fill_(value.item())
         return tensor.copy_(value.clone() if native.torch._C._is_alias_of(tensor, value) else value)
 
 
