@@ -48,7 +48,12 @@ def unreadable_row(row: Row, prints: Fingerprints, rules: StageRules) -> FailedR
 
 def match_launches(before: Sequence[Kernel], after: Sequence[Kernel]) -> list[tuple[Kernel | None, Kernel | None]]:
     """Pairs of launches of one kernel, in the order of the before side; those of the after side alone come last."""
-    partners = _partners(before, after)
+    return _matches(before, after, _partners(before, after))
+
+
+def _matches(
+    before: Sequence[Kernel], after: Sequence[Kernel], partners: Sequence[int | None]
+) -> list[tuple[Kernel | None, Kernel | None]]:
     matches: list[tuple[Kernel | None, Kernel | None]] = [
         (kernel, None if partner is None else after[partner]) for kernel, partner in zip(before, partners, strict=True)
     ]
@@ -84,14 +89,15 @@ def pair_rows(
 ) -> PairedRow:
     """Compare two rows of one key. Both must have passed `unreadable_row`."""
     launches = []
-    for left, right in match_launches(before.launches, after.launches):
+    partners = _partners(before.launches, after.launches)
+    for left, right in _matches(before.launches, after.launches, partners):
         if left is not None and right is not None:
             launches.append(_compare(left, right, prints, rules, unstable.stages.get(left.identity, frozenset())))
         elif left is not None:
             launches.append(_alone(left, "before", prints, rules, unstable.sequence))
         elif right is not None:
             launches.append(_alone(right, "after", prints, rules, unstable.sequence))
-    sequence = _sequence(before, after)
+    sequence = _sequence(partners, len(after.launches))
     if sequence != "same" and unstable.sequence:
         sequence = "unstable"
     changed = sequence in ("reordered", "differs") or any(
@@ -129,9 +135,9 @@ def summary_machine_code(parts: Iterable[Sameness]) -> Sameness:
     return "same" if seen == {"same"} else "-"
 
 
-def _sequence(before: Row, after: Row) -> Literal["same", "reordered", "differs", "unstable"]:
-    partners = _partners(before.launches, after.launches)
-    if None in partners or len(partners) != len(after.launches):
+def _sequence(partners: Sequence[int | None], after: int) -> Literal["same", "reordered", "differs", "unstable"]:
+    """How the launches are ordered, from the partners of the before side's; `after` is their number on the other."""
+    if None in partners or len(partners) != after:
         return "differs"
     return "same" if partners == list(range(len(partners))) else "reordered"
 

@@ -167,8 +167,6 @@ def _node_record(node: NodeVerdict) -> dict[str, Any]:
 def _row_record(row: PairedRow) -> dict[str, Any]:
     record = asdict(replace(row, launches=()))
     del record["launches"]
-    told = {
-        launch: asdict(launch) for launch in dict.fromkeys(row.launches)
-    }  # a row may launch one kernel 10,000 times
+    told = {launch: asdict(launch) for launch in set(row.launches)}  # a row may launch one kernel 10,000 times
     record["kernels"] = [told[launch] for launch in row.launches]
     return record
