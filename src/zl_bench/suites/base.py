@@ -34,6 +34,10 @@ class TestNode:
         """The path of its file below the suite's root."""
         return self.node.partition("::")[0]
 
+    def is_called(self, word: str) -> bool:
+        """Whether the word is one of its operator's names: a mark, or a name that it prints."""
+        return word in (self.operator, *self.marks, *self.names)
+
 
 @dataclass(frozen=True)
 class Suite:
@@ -134,7 +138,7 @@ def read_operator_file(file: Path) -> tuple[str, ...]:
 
 
 def _matching(suite: Suite, operator: str) -> tuple[str, ...]:
-    named = tuple(node.node for node in suite.nodes if operator in (node.operator, *node.marks, *node.names))
+    named = tuple(node.node for node in suite.nodes if node.is_called(operator))
     if named or not suite.paths_select:
         return named
     path, bracket, parameters = operator.partition("[")

@@ -103,7 +103,7 @@ def parse_shape(text: str) -> tuple[str | None, str]:
 
 def keys_for(suite: Suite, operator: str) -> tuple[str, ...]:
     """The keys under which FlagGems looks for that operator: the names that its tests print, else the word itself."""
-    nodes = [node for node in suite.nodes if operator in (node.operator, *node.marks, *node.names)]
+    nodes = [node for node in suite.nodes if node.is_called(operator)]
     if not nodes or any(operator in node.names or not node.names for node in nodes):
         return (operator,)
     return tuple(dict.fromkeys(name for node in nodes for name in _printed(node, operator)))
