@@ -14,7 +14,7 @@ from . import composed, shapes, views
 from .errors import NeedsDevice
 from .leaves import make_leaves
 from .operations import NATIVE, VIEW, Operations
-from .signatures import Signatures
+from .signatures import Signatures, base_name
 from .values import LIMIT, HostValues
 
 REFERENCE_FAILURES = (RuntimeError, NotImplementedError, TypeError, ValueError, IndexError)
@@ -127,7 +127,7 @@ class Native:
             kind = self._kinds[func] = self._kind(func)
         if kind == "composed":
             with self.mode.autograd_as_found(func):
-                result = composed.TABLE[_base_name(func)](self, func, args, kwargs)
+                result = composed.TABLE[base_name(func)](self, func, args, kwargs)
             if result is not NotImplemented:
                 if not self.mode.is_composite(func):
                     self._operations.note(func.name(), NATIVE)
@@ -149,7 +149,7 @@ class Native:
         Gigabytes of random numbers of the host are not drawn: such a tensor is fake too, its values being anybody's guess.
         Neither are gigabytes of a sequence counted out.
         """
-        name = _base_name(func)
+        name = base_name(func)
         if name == "_pin_memory":  # pinned memory is plain memory here
             return args[0]
         kwargs = {**kwargs, "pin_memory": False} if kwargs.get("pin_memory") else kwargs
@@ -164,7 +164,7 @@ class Native:
     def leaf(self, func: Any, args: Any, kwargs: Any) -> Any:
         """Run one operator whose kernel dispatches nothing."""
         self._operations.note(func.name(), VIEW if func.is_view else NATIVE)
-        if _base_name(func) in RANDOM:
+        if base_name(func) in RANDOM:
             self._draw(args, kwargs)
         self._refuse_writing_to_host(func, args, kwargs)
         if func.is_view:
@@ -208,7 +208,7 @@ class Native:
 
     def expect_overwrites(self, func: Any, args: Any, kwargs: Any) -> None:
         """Before an operator that writes over all of a tensor: what the tensor held is no input."""
-        if _base_name(func) in OVERWRITING:
+        if base_name(func) in OVERWRITING:
             self.values.expect_overwrite(args[0])
         elif func._schema.is_mutable and isinstance(kwargs.get("out"), self.fake_tensor):
             self.values.expect_overwrite(kwargs["out"])
@@ -228,7 +228,7 @@ class Native:
 
     def _kind(self, func: Any) -> str:
         has_kernel = self.torch._C._dispatch_has_kernel_for_dispatch_key
-        name = _base_name(func)
+        name = base_name(func)
         if func.namespace == "aten" and name in composed.TABLE:
             return "composed"
         if name in LEAVES or func.namespace == "prim":
@@ -258,7 +258,7 @@ class Native:
             return
         inputs = self._fakes(args, kwargs)
         small = all(output.numel() <= LIMIT for output in outputs)
-        if small and _base_name(func).startswith(("empty", "new_empty")):
+        if small and base_name(func).startswith(("empty", "new_empty")):
             # What is read before it is written has no meaning; parts of it may get values one by one.
             for output in outputs:
                 self.values.expect_overwrite(output)
@@ -341,9 +341,3 @@ class Native:
         for tensor in self.written(func, args, kwargs):
             if not isinstance(tensor, self.fake_tensor):
                 raise NeedsDevice(str(func), "writes values of the device into a tensor of the host")
-
-
-def _base_name(func: Any) -> str:
-    """`add` of `aten::add.Tensor`."""
-    name: str = func.name()
-    return name.split("::", 1)[-1].split(".", 1)[0]

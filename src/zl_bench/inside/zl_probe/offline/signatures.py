@@ -34,7 +34,6 @@ class Signatures:
 
     def _read(self, func: Any) -> Signature:
         arguments = list(enumerate(func._schema.arguments))
-        name = func.name().split("::", 1)[-1].split(".", 1)[0]
         return Signature(
             tuple(position for position, argument in arguments if str(argument.type) == "Tensor"),
             tuple(
@@ -42,5 +41,11 @@ class Signatures:
                 for position, argument in arguments
                 if argument.alias_info is not None and argument.alias_info.is_write
             ),
-            bool(self._torch._C._should_allow_numbers_as_tensors(name)),
+            bool(self._torch._C._should_allow_numbers_as_tensors(base_name(func))),
         )
+
+
+def base_name(func: Any) -> str:
+    """`add` of `aten::add.Tensor`."""
+    name: str = func.name()
+    return name.split("::", 1)[-1].split(".", 1)[0]
