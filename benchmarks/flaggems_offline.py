@@ -14,7 +14,6 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import resource
 import statistics
 import subprocess
 import sys
@@ -26,7 +25,7 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
-from screen_offline import commit, processor
+from screen_offline import children_seconds, commit, processor
 
 HERE = Path(__file__).resolve().parent
 CLEAN_BAR = 98.5
@@ -67,7 +66,7 @@ def run(root: Path, arguments: Sequence[str]) -> int:
     command = ["screen", "--suite", "flaggems", "--all", "--root", str(root), *arguments]
     if (root / "screen.jsonl").exists():
         command.append("--resume")
-    clock, before = time.monotonic(), _children()
+    clock, before = time.monotonic(), children_seconds()
     code = subprocess.run([sys.executable, "-m", "zl_bench", *command], check=False).returncode
     note = root / "benchmark.json"
     noted = (
@@ -81,12 +80,12 @@ def run(root: Path, arguments: Sequence[str]) -> int:
     known, _ = given.parse_known_args(list(arguments))
     noted |= vars(known) | {
         "wall": noted["wall"] + time.monotonic() - clock,
-        "processor": noted["processor"] + _children() - before,
+        "processor": noted["processor"] + children_seconds() - before,
         "sittings": noted["sittings"] + 1,
         "command": f"zl-bench screen --suite flaggems --all {' '.join(arguments)}",
         "commit": commit(),
         "date": date.today().isoformat(),
-        "machine": f"{processor()}, {len(_cores())} cores",
+        "machine": f"{processor()}, {len(os.sched_getaffinity(0))} cores",
         "exit code": code,
     }
     note.write_text(json.dumps(noted, indent=1) + "\n", encoding="utf-8")
@@ -209,15 +208,6 @@ def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
 
 def _short(node: str) -> str:
     return node.removeprefix("benchmark/test_")
-
-
-def _children() -> float:
-    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return usage.ru_utime + usage.ru_stime
-
-
-def _cores() -> set[int]:
-    return os.sched_getaffinity(0)
 
 
 def main() -> None:
