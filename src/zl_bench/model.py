@@ -86,6 +86,57 @@ class Kernel:
         return next((stage for stage in self.stages if stage.name == name), None)
 
 
+TimingMethod = Literal["graph", "queued", "direct"]
+"""graph: replay of a captured graph. queued: events enqueued behind a blocking kernel. direct: Triton's do_bench as it is."""
+L2Policy = Literal["cold", "warm"]
+"""cold: the L2 is flushed before each timed call, as do_bench does. warm: calls follow each other."""
+
+
+@dataclass(frozen=True)
+class CardReading:
+    """The card beside a measurement; None where the vendor does not tell."""
+
+    clock_mhz: int | None
+    memory_clock_mhz: int | None
+    temperature_c: int | None
+    power_w: float | None
+    throttle: tuple[str, ...] = ()
+    """Why the clock is held down, in words; idling is none."""
+
+
+@dataclass(frozen=True)
+class Latency:
+    """How long one call took on a card, in milliseconds; NaN throughout where nothing valid was measured (see `invalid`)."""
+
+    method: TimingMethod
+    l2: L2Policy
+    median_ms: float
+    q1_ms: float
+    q3_ms: float
+    min_ms: float
+    samples: int
+    launch_bound: bool = False
+    """The host was slower than the device, so that this is the host's time."""
+    invalid: str = ""
+    """Why this is no latency (zero, negative, not a number, infinite), empty where it is one."""
+    fell_back: tuple[tuple[TimingMethod, str], ...] = ()
+    """Methods that were to be used and failed, each with why."""
+    before: CardReading | None = None
+    after: CardReading | None = None
+
+
+@dataclass(frozen=True)
+class OutputSample:
+    """Some elements of one output tensor of a row's first call: raw little-endian bytes in `path`."""
+
+    dtype: str
+    shape: tuple[int, ...]
+    sha256: str
+    path: Path
+    elements: int
+    of: int
+
+
 @dataclass(frozen=True)
 class Row:
     """One measured row: the launches of its timed call, in order."""
@@ -98,6 +149,12 @@ class Row:
     """Without a launch, where it was recorded: the device's operators that the call ran, as `view`, `native`, `library`."""
     seconds: float | None = field(default=None, compare=False)
     """Since the row before it, or since the run began."""
+    latency: Latency | None = None
+    """None where nothing was timed."""
+    baseline: Latency | None = None
+    """Of what the suite compares the operator with (torch's own operator), where that was timed."""
+    outputs: tuple[OutputSample, ...] | None = None
+    """None where none were recorded."""
 
 
 @dataclass(frozen=True)
@@ -270,6 +327,18 @@ class Launch:
 
 
 @dataclass(frozen=True)
+class Numerics:
+    """How the outputs of one row compare between the sides, over the sampled elements.
+
+    `largest_absolute` is |before - after|, `largest_relative` that over |before|; NaN on one side only counts as infinite.
+    """
+
+    same: bool
+    largest_absolute: float = 0.0
+    largest_relative: float = 0.0
+
+
+@dataclass(frozen=True)
 class PairedRow:
     """A row that both sides measured."""
 
@@ -282,6 +351,8 @@ class PairedRow:
     machine_code: Literal["same", "differs", "-"] = "-"
     sequence: Literal["same", "reordered", "differs", "unstable"] = "same"
     """How the ordered kernel identities compare; `unstable` when the before side's repetition has another sequence."""
+    numerics: Numerics | None = None
+    """How the sampled outputs of the two sides compare; None where a side has none."""
 
 
 @dataclass(frozen=True)
@@ -337,6 +408,8 @@ class OperatorVerdict:
     """Where shapes were asked for, the worst that became of them."""
     shape_keys: tuple[str, ...] = ()
     """The keys of the shape file that its benchmarks matched."""
+    numerics: str = "n/a"
+    """`same`, `differs (largest absolute …, relative …)`, or `n/a` where no row has outputs on both sides."""
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,17 @@ input.json::
      "pins": {"mode": "tune" | "first" | "all" | "replay", "records": [PIN, …]}, "caches": {"TRITON_CACHE_DIR": "/…", …},
      "out": "/…/matmul_before", "compat_plugins": ["zl_probe.compat.mthreads"], "dtype_by": "parameter" | "option"}
 
+    optional:
+     "timing": {"method": "graph" | "queued" | "direct", "l2": "cold" | "warm", "baseline": true | false}
+     "numerics": true
+     "continue": {"from_call": 17, "avoid": {"17": ["graph"]}, "queue_rest": false}
+
+Without "timing" nothing is timed. "baseline": what the suite compares the operator with is run and timed too. "numerics": the
+outputs of each row's first call are sampled. With "continue" this process goes on in the directory of one that had to be given
+up: of the calls that the benchmark itself times, counted from 0, those before from_call are neither run nor recorded, `avoid`
+names the methods that a call must not be timed by, and with queue_rest none is timed by graph; pins that the given-up process
+recorded are in its "records", to be replayed where they fit while mode "tune" chooses the rest.
+
 compat_plugins and dtype_by may be absent: no such plugins, and the dtype is a test's parameter. With "option" the suite was
 told the dtype by an argument, so only tests with a dtype parameter of another value are deselected.
 
@@ -35,6 +46,19 @@ events.jsonl, one of these a line; every event carries `event` and `t` (seconds 
     pin_missing  tuner, key, reason                            at the launch, or before `end` for a record that was left over
     row          node, operator, dtype, ordinal, detail, launches [kernel id, …], guesses, ran
                  ran: of a row without a launch on the stand-in, {operator: "view" | "native" | "library"}, as it was done
+    latency      node, operator, dtype, ordinal, detail, call, role "operator" | "baseline", method, l2, median_ms, q1_ms,
+                 q3_ms, min_ms, samples, warmup_ms, launch_bound, invalid (why it is no latency, else empty),
+                 fell_back [{"method", "why"}], before, after: {"clock_mhz", "memory_clock_mhz", "temperature_c", "power_w",
+                 "throttle": [words]} | null      milliseconds per call; follows the `row` of its key (role operator), or
+                 comes before it (role baseline)
+    outputs      node, operator, dtype, ordinal, detail, tensors [{"dtype", "shape", "sha256", "file": "outputs/…",
+                 "elements", "of"}], reason      the sampled outputs of the row's first call: `elements` of its `of`
+                 elements, raw little-endian in `file`, whose SHA-256 is `sha256`; no tensors: why
+    abandoned    call, node, operator, dtype, ordinal, detail, role, method, why "poisoned" | "wedged", message    timing by that
+                 method left a process that can not be trusted, so it ends here without `end`; a fresh one goes on in this file,
+                 with a `begin` and kernel ids of its own
+    card         name, uuid, driver, processes [{"pid", "name", "used_mib"}]    before the first `latency`: the card, and the
+                 processes of others on it
     row_failed   node, operator, dtype, ordinal, detail, phase "compile" | "run", message, kernel, stage, whole_test
                  at once, with whole_test false, when a row's call raises, even if the test catches that; then, if the test
                  ends by that exception (fails, skips or is expected to fail), again with the same key and whole_test true,
@@ -67,6 +91,9 @@ EVENTS_FILE = "events.jsonl"
 LOG_FILE = "run.log"
 ENVIRONMENT_FILE = "env.json"
 IR_FOLDER = "ir"
+OUTPUTS_FOLDER = "outputs"
+DIRECT_MARKER = "BENCHMARK_DIRECT_NO_CUDAGRAPH"
+"""In the run's log, of a row that was not timed by graph replay (R12)."""
 
 
 def read_events(path: str) -> Iterator[dict[str, Any]]:
