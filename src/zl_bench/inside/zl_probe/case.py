@@ -4,6 +4,7 @@ import gc
 import importlib
 import json
 import os
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,11 +12,13 @@ from . import diagnostics, flaggems, seeding, versions, wire
 from .caches import RunCache
 from .capture import Capture
 from .compiling import Compiling
+from .outputs import Outputs
 from .passes import Pipeline
 from .pins import Pins
 from .plugin import ProbePlugin
 from .recorder import Recorder
 from .rows import Rows
+from .timing.timer import Timer, TimingPlan
 
 PYTEST_ARGUMENTS = [
     "--capture=no",
@@ -67,11 +70,34 @@ def install(given: dict[str, Any], recorder: Recorder) -> Parts:
     capture.install()
     pins = Pins(given["pins"]["mode"], given["pins"]["records"], recorder, capture)
     pins.install()
-    rows = Rows(recorder, capture, pins)
-    rows.install()
+    rows = Rows(
+        recorder,
+        capture,
+        pins,
+        outputs=Outputs(recorder, given["out"]) if given.get("numerics") else None,
+        from_call=(given.get("continue") or {}).get("from_call", 0),
+    )
+    do_bench = rows.install()
+    if not given["target"]:
+        _use_card(given, recorder, rows, pins, do_bench)
     cache = RunCache(given["caches"]["TRITON_CACHE_DIR"])
     cache.install()
     return Parts(rows, pins, cache)
+
+
+def _use_card(given: dict[str, Any], recorder: Recorder, rows: Rows, pins: Pins, do_bench: Callable[..., Any]) -> None:
+    """Have tuning leave the device's random numbers alone, and time the rows if that is asked for."""
+    from .timing.nvml import clocks_of
+    from .timing.torch_device import TorchDevice
+
+    device = TorchDevice.of(given.get("device") or "cuda")
+    if device is None:
+        return
+    pins.random_numbers = device
+    plan = TimingPlan.of(given)
+    if plan is not None:
+        device.use_own_stream()
+        rows.timer = Timer(plan, device, clocks_of(device.module), recorder, do_bench)
 
 
 def compat_plugins(given: dict[str, Any], recorder: Recorder) -> list[Any]:

@@ -15,7 +15,7 @@ import functools
 import hashlib
 import re
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import Any, Protocol
 
 from . import kernels
 from .capture import Capture
@@ -84,6 +84,16 @@ def _tolerated() -> tuple[type, ...]:
     return tuple(error for error in found if error is not None)
 
 
+class RandomNumbers(Protocol):
+    """A device's random number generator."""
+
+    def random_state(self) -> Any:
+        """Where it is."""
+
+    def restore_random_state(self, state: Any) -> None:
+        """Put it back there."""
+
+
 class Pins:
     """Takes over `Autotuner.run` in this process."""
 
@@ -107,6 +117,9 @@ class Pins:
         self._busy: set[int] = set()  # tuners that are tuning or forced to one configuration
         self.tuning_depth = 0
         """Above 0 while an autotuner times its candidates: a do_bench call then is no row."""
+        self.random_numbers: RandomNumbers | None = None
+        """The device's, where there is one: candidates that draw from them would move those of every later row, on the side
+        that tunes and not on the one that replays."""
 
     def install(self) -> None:
         """Replace `run` of Autotuner and of every subclass that has its own, such as FlagGems' tuners, now and later."""
@@ -216,12 +229,15 @@ class Pins:
     def _tune(self, original: Callable[..., Any], tuner: Any, key: Key, args: Any, kwargs: Any) -> Any:
         self.tuning_depth += 1
         self._busy.add(id(tuner))
+        state = None if self.random_numbers is None else self.random_numbers.random_state()
         try:
             with self._capture.paused():
                 result = original(tuner, *args, **kwargs)
         finally:
             self.tuning_depth -= 1
             self._busy.discard(id(tuner))
+            if self.random_numbers is not None:
+                self.random_numbers.restore_random_state(state)
         self._settle(tuner, key, [tuner.best_config], "tuned")
         if self._capture.active:  # a tuner made within the timed call: the row has its choice, not its candidates
             result = self._force(original, tuner, tuner.best_config, args, kwargs)

@@ -2,6 +2,7 @@
 
 import functools
 import inspect
+import math
 import sys
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -10,39 +11,60 @@ import pytest
 
 from . import failures, offline
 from .capture import Capture
+from .outputs import Outputs
 from .pins import Pins
 from .recorder import Recorder
+from .timing.summary import as_asked
+from .timing.timer import Timer
 
 Label = dict[str, str]
 """node, operator, dtype, detail: a row's key but for its ordinal."""
 
 PLACEHOLDER_MS = 1.0
-"""Handed back to the benchmark, which may divide by it; nothing was timed, and it is recorded nowhere."""
+"""Handed back to the benchmark where nothing is timed at all: it may divide by it. It is recorded nowhere; in a run that times
+others of its calls, where the benchmark's own table might be believed, it is NaN instead.
+"""
 
 
 class Rows:
     """Stands in for `triton.testing.do_bench` and its graph variant while a case runs."""
 
-    def __init__(self, recorder: Recorder, capture: Capture, pins: Pins):
+    def __init__(
+        self,
+        recorder: Recorder,
+        capture: Capture,
+        pins: Pins,
+        *,
+        outputs: Outputs | None = None,
+        from_call: int = 0,
+    ):
         self._recorder = recorder
         self._capture = capture
         self._pins = pins
+        self._outputs = outputs
+        self._from_call = from_call
+        """Another process has recorded the calls before this one."""
+        self._calls = 0
+        self.timer: Timer | None = None
+        """None where nothing is timed."""
         self._ordinals: dict[tuple[str, ...], int] = {}
         self.label: Label | None = None
         """Set by the plugin around each test."""
         self.baseline = False
-        """While set, what is timed is not the operator under test: it is not run and makes no row."""
+        """While set, what is timed is not the operator under test: it makes no row, and is run only to be timed."""
         self._guesses = 0
         self._running = False
 
-    def install(self) -> None:
-        """Replace the timing functions before any benchmark file can import them by name."""
+    def install(self) -> Callable[..., Any]:
+        """Replace the timing functions before any benchmark file can import them by name; return Triton's own do_bench."""
         import triton.testing
 
+        own: Callable[..., Any] = triton.testing.do_bench
         for name in ("do_bench", "do_bench_cudagraph"):
             original = getattr(triton.testing, name, None)
             if original is not None:
                 setattr(triton.testing, name, self._row_instead_of(original))
+        return own
 
     def _row_instead_of(self, original: Callable[..., Any]) -> Callable[..., Any]:
         signature = inspect.signature(original)
@@ -58,20 +80,41 @@ class Rows:
             elif self.label is None:
                 self._recorder.event("unlabelled_row", caller=_place(sys._getframe(1)))
                 fn()
-            elif not self.baseline:
-                self.row(fn, given.get("grad_to_none") or ())
-            return _untimed(given.get("quantiles"), given.get("return_mode", "mean"))
+            else:
+                samples = self._timed_call(fn, given.get("grad_to_none") or ())
+                if samples is not None:
+                    return as_asked(samples, given.get("quantiles"), given.get("return_mode", "mean"))
+            return as_asked([PLACEHOLDER_MS if self.timer is None else math.nan], given.get("quantiles"), given.get("return_mode", "mean"))
 
         return do_bench
 
-    def row(self, call: Callable[[], Any], grad_to_none: Iterable[Any] = ()) -> None:
-        """Run the call twice and record what the second one launched.
+    def _timed_call(self, call: Callable[[], Any], grad_to_none: Iterable[Any]) -> list[float] | None:
+        """One of the calls that the benchmark itself times; None where it is not timed here."""
+        number, self._calls = self._calls, self._calls + 1
+        if number < self._from_call:
+            if not self.baseline:
+                self._advance()
+            return None
+        if not self.baseline:
+            return self.row(call, grad_to_none, number)
+        if self.timer is None or not self.timer.plan.baseline:
+            return None
+        self._running = True
+        try:
+            call()
+            return self.timer.time(call, grad_to_none, self.key(), number, "baseline")
+        finally:
+            self._running = False
+
+    def row(self, call: Callable[[], Any], grad_to_none: Iterable[Any] = (), number: int = 0) -> list[float] | None:
+        """Run the call twice, record what the second one launched, and time it if that is asked for.
 
         The first call settles what happens once only: tuning, compiling, building caches. A timed call would not do
         that again, so it is not part of the row. As Triton's do_bench does, the gradients of the tensors in
         `grad_to_none` are dropped before the timed call, which else would add to them.
 
         A call that raises is a failed row, whatever the test makes of the exception, and takes up an ordinal as any row.
+        Returns the samples in milliseconds, None where nothing is timed.
         """
         self._running = True
         try:
@@ -85,11 +128,26 @@ class Rows:
         ran = {} if launches else {"ran": offline.take_operations()}
         self._recorder.event("row", **self.key(), launches=launches, guesses=guesses - self._guesses, **ran)
         self._guesses = guesses
-        self._advance()
+        try:
+            return self._time_row(call, grad_to_none, number)
+        finally:
+            self._advance()
+
+    def _time_row(self, call: Callable[[], Any], grad_to_none: Iterable[Any], number: int) -> list[float] | None:
+        if self.timer is None:
+            return None
+        self._running = True
+        try:
+            return self.timer.time(call, grad_to_none, self.key(), number, "operator")
+        finally:
+            self._running = False
 
     def _launches(self, call: Callable[[], Any], grad_to_none: Iterable[Any]) -> list[int]:
         offline.begin_call()
-        call()
+        result = call()
+        if self._outputs is not None:
+            self._outputs.record(self.key(), result)
+        del result
         for tensor in grad_to_none:
             tensor.grad = None
         offline.begin_call()
@@ -124,10 +182,3 @@ class Rows:
 
 def _place(frame: Any) -> str:
     return "{}:{}".format(frame.f_code.co_filename.rsplit("/", 1)[-1], frame.f_lineno)
-
-
-def _untimed(quantiles: Any, return_mode: str) -> float | list[float]:
-    """A value of the shape that Triton's do_bench returns for these arguments."""
-    if quantiles is not None and len(quantiles) > 1:
-        return [PLACEHOLDER_MS] * len(quantiles)
-    return [PLACEHOLDER_MS] if quantiles is None and return_mode == "all" else PLACEHOLDER_MS

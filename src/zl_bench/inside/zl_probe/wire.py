@@ -52,11 +52,13 @@ events.jsonl, one of these a line; every event carries `event` and `t` (seconds 
                  "throttle": [words]} | null      milliseconds per call; follows the `row` of its key (role operator), or
                  comes before it (role baseline)
     outputs      node, operator, dtype, ordinal, detail, tensors [{"dtype", "shape", "sha256", "file": "outputs/…",
-                 "elements", "of"}], reason      the sampled outputs of the row's first call: `elements` of its `of`
-                 elements, raw little-endian in `file`, whose SHA-256 is `sha256`; no tensors: why
-    abandoned    call, node, operator, dtype, ordinal, detail, role, method, why "poisoned" | "wedged", message    timing by that
-                 method left a process that can not be trusted, so it ends here without `end`; a fresh one goes on in this file,
-                 with a `begin` and kernel ids of its own
+                 "elements", "of", "strides"}], reason      the sampled outputs of the row's first call: `elements` of its
+                 `of` elements, raw little-endian in `file`, whose SHA-256 is `sha256`; numbers are tensors of shape [];
+                 strides: of a tensor that is not contiguous, in elements, otherwise absent; reason: why there are no
+                 tensors, or which outputs are not among them, else empty
+    abandoned    call, node, operator, dtype, ordinal, detail, role, method, why "poisoned" | "wedged", message
+                 timing by that method left a process that can not be trusted, so it ends here without `end`; a fresh one
+                 goes on in this file, with a `begin` and kernel ids of its own
     card         name, uuid, driver, processes [{"pid", "name", "used_mib"}]    before the first `latency`: the card, and the
                  processes of others on it
     row_failed   node, operator, dtype, ordinal, detail, phase "compile" | "run", message, kernel, stage, whole_test

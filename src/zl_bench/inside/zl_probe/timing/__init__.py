@@ -1,0 +1,11 @@
+"""Times the calls of a case on a card.
+
+    timer      one call: warm-up, a method, what to do when it fails, the event
+    methods    graph, queued and direct, over a Device
+    device     what the methods need of a device; torch_device is the real one
+    warmup     load until the clock is steady      watchdog   notices a device that never answers
+    nvml       the card's clock, temperature, power and processes, for NVIDIA
+    summary    median, quartiles and minimum of the samples
+
+Only torch_device and nvml touch a card; everything else takes them as arguments.
+"""

@@ -1,0 +1,250 @@
+"""Three ways to time a call on a device, each giving samples in milliseconds.
+
+    graph    the call is captured and replayed: no host in it. Warm, a graph holds many calls and a sample is a replay's time
+             by their number; cold, it holds a flush of the L2 before each call and an event on either side of it.
+    queued   calls between events, all enqueued while the device is kept busy by something else.
+    direct   Triton's do_bench as it is.
+
+Replays are enqueued one after another and waited for together: on an H200, waiting for each made the spread between
+processes 5 to 25 times as large (0.02 to 0.25 % against 0.5 to 1.2 %).
+"""
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import Any
+
+from .device import Call, Device, Event, Graph
+
+GRAPH_MS = 1.0
+"""Work that a graph of warm calls holds, about."""
+COLD_GRAPH_MS = 20.0
+FLUSH_MS = 0.08
+"""A guess at what flushing the L2 takes, to plan by."""
+MOST_CALLS = 512
+FEWEST_CALLS = 1
+FEWEST_COLD_CALLS, MOST_COLD_CALLS = 4, 200
+LAUNCHES = 600
+"""Enqueued at a time: a device that is kept busy takes about 1000 before the host has to wait."""
+FEWEST_SAMPLES, MOST_SAMPLES = 10, 5000
+FEWEST_LONG_SAMPLES = 3
+LONG_MS = 2000.0
+"""Where the fewest samples take longer than this, FEWEST_LONG_SAMPLES must do."""
+ATTEMPTS = 3
+"""To keep the device busy for long enough that the host gets ahead."""
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """What one call takes: of the device from the first of its work to the last, and of the host to enqueue it."""
+
+    device_ms: float
+    host_ms: float
+
+
+@dataclass
+class Samples:
+    """Milliseconds per call. `launch_bound`: the host was slower than the device, so that they are the host's time."""
+
+    milliseconds: list[float] = field(default_factory=list)
+    launch_bound: bool = False
+
+
+def estimate(device: Device, call: Call) -> Estimate:
+    """The shorter of two calls, each on an idle device."""
+    found = []
+    for _ in range(2):
+        device.synchronize()
+        first, last = device.event(), device.event()
+        first.record()
+        start = time.perf_counter()
+        call()
+        host_ms = (time.perf_counter() - start) * 1e3
+        last.record()
+        device.synchronize()
+        found.append(Estimate(first.milliseconds_to(last), host_ms))
+    return min(found, key=lambda one: one.device_ms)
+
+
+def enough_for(duration_ms: float, wanted_ms: float) -> int:
+    """How many measurements of `duration_ms` fill `wanted_ms`, within what is sensible."""
+    duration_ms = max(duration_ms, 1e-4)
+    fewest = FEWEST_SAMPLES if FEWEST_SAMPLES * duration_ms <= LONG_MS else FEWEST_LONG_SAMPLES
+    return max(fewest, min(MOST_SAMPLES, int(wanted_ms / duration_ms)))
+
+
+class WarmGraph:
+    """Many calls in one graph, so that a replay is long against the gap between two."""
+
+    def __init__(self, device: Device, call: Call, one: Estimate):
+        self._device = device
+        self._calls = max(FEWEST_CALLS, min(MOST_CALLS, int(GRAPH_MS / max(one.device_ms, 1e-4))))
+        self._graph = device.capture(_repeated(call, self._calls))
+        self._replay_ms = self._calls * one.device_ms
+
+    def load(self) -> None:
+        """Keep the device busy for a while, and wait for it."""
+        for _ in range(max(1, int(5 / max(self._replay_ms, 1e-2)))):
+            self._graph.replay()
+        self._device.synchronize()
+
+    def samples(self, wanted_ms: float) -> Samples:
+        """Replays with an event between each two."""
+        count = enough_for(self._replay_ms, wanted_ms)
+        found: list[float] = []
+        while len(found) < count:
+            marks = [self._device.event() for _ in range(min(LAUNCHES // 2, count - len(found)) + 1)]
+            marks[0].record()
+            for mark in marks[1:]:
+                self._graph.replay()
+                mark.record()
+            self._device.synchronize()
+            found += [earlier.milliseconds_to(later) / self._calls for earlier, later in pairwise(marks)]
+        return Samples(found)
+
+    def release(self) -> None:
+        """Give the graph back."""
+        self._graph.release()
+
+
+class ColdGraph:
+    """Calls in one graph, each after a flush of the L2 and between two events of its own."""
+
+    def __init__(self, device: Device, call: Call, one: Estimate):
+        self._device = device
+        self._each_ms = max(one.device_ms, 1e-4) + FLUSH_MS
+        calls = max(FEWEST_COLD_CALLS, min(MOST_COLD_CALLS, int(COLD_GRAPH_MS / self._each_ms)))
+        self._marks = [(device.event(in_graph=True), device.event(in_graph=True)) for _ in range(calls)]
+        device.flush()  # the memory for it must be there before the capture
+        self._graph: Graph = device.capture(self._body(call))
+
+    def _body(self, call: Call) -> Call:
+        def body() -> None:
+            for first, last in self._marks:
+                self._device.flush()
+                first.record()
+                call()
+                last.record()
+
+        return body
+
+    def load(self) -> None:
+        """Keep the device busy for a while, and wait for it."""
+        self._graph.replay()
+        self._device.synchronize()
+
+    def samples(self, wanted_ms: float) -> Samples:
+        """The time between each call's events, of one replay after another."""
+        count = enough_for(self._each_ms, wanted_ms)
+        found: list[float] = []
+        while len(found) < count:
+            self.load()
+            found += _between(self._marks)
+        return Samples(found)
+
+    def release(self) -> None:
+        """Give the graph back."""
+        self._graph.release()
+
+
+class Queued:
+    """Calls between events, enqueued while the device is kept from them."""
+
+    def __init__(self, device: Device, call: Call, one: Estimate, *, cold: bool):
+        self._device = device
+        self._call = call
+        self._one = one
+        self._cold = cold
+        device.block(0)  # CanNot now rather than later
+
+    def load(self) -> None:
+        """Keep the device busy for a while, and wait for it."""
+        for _ in range(max(1, min(LAUNCHES, int(5 / max(self._one.device_ms, self._one.host_ms, 1e-2))))):
+            self._call()
+        self._device.synchronize()
+
+    def samples(self, wanted_ms: float) -> Samples:
+        """In batches; `launch_bound` when the device could not be kept busy until a batch was enqueued."""
+        each_ms = self._one.device_ms + (FLUSH_MS if self._cold else 0)
+        count, found = enough_for(each_ms, wanted_ms), Samples()
+        seconds = 0.0
+        while len(found.milliseconds) < count:
+            size = min(LAUNCHES // 10, count - len(found.milliseconds))
+            seconds = max(seconds, 1.5 * size * (self._one.host_ms + 0.03) / 1e3)
+            for attempt in range(ATTEMPTS):
+                marks, in_time = self._batch(size, seconds)
+                if in_time or attempt + 1 == ATTEMPTS:
+                    break
+                seconds *= 2
+            found.launch_bound |= not in_time
+            found.milliseconds += _between(marks)
+            if not in_time:  # it waits for the device itself, and more would cost much and say no more
+                count = min(count, FEWEST_SAMPLES)
+        return found
+
+    def _batch(self, size: int, seconds: float) -> tuple[list[tuple[Event, Event]], bool]:
+        marks = [(self._device.event(), self._device.event()) for _ in range(size)]
+        self._device.block(seconds)
+        freed = self._device.event()
+        freed.record()
+        for first, last in marks:
+            if self._cold:
+                self._device.flush()
+            first.record()
+            self._call()
+            last.record()
+        in_time = not freed.done()
+        self._device.synchronize()
+        return marks, in_time
+
+    def release(self) -> None:
+        """There is nothing to give back."""
+
+
+class Direct:
+    """Triton's do_bench."""
+
+    def __init__(self, device: Device, call: Call, one: Estimate, do_bench: Callable[..., Any]):
+        self._device = device
+        self._call = call
+        self._one = one
+        self._do_bench = do_bench
+
+    def load(self) -> None:
+        """do_bench warms up by itself."""
+        for _ in range(max(1, min(LAUNCHES, int(5 / max(self._one.device_ms, self._one.host_ms, 1e-2))))):
+            self._call()
+        self._device.synchronize()
+
+    def samples(self, wanted_ms: float) -> Samples:
+        """All of its samples, or the median where it gives no more.
+
+        Launch bound: enqueueing a call takes the host longer than the time that was measured for the call, or nearly so,
+        which no device work behind it could then explain.
+        """
+        try:
+            found = self._do_bench(self._call, rep=max(1, int(wanted_ms)), return_mode="all")
+        except (TypeError, AssertionError, ValueError):  # this Triton has no such mode
+            found = self._do_bench(self._call, rep=max(1, int(wanted_ms)), quantiles=[0.5])
+        samples = [float(one) for one in (found if isinstance(found, Sequence) else [found])]
+        median = sorted(samples)[len(samples) // 2] if samples else 0.0
+        return Samples(samples, launch_bound=self._one.host_ms >= median)
+
+    def release(self) -> None:
+        """There is nothing to give back."""
+
+
+Method = WarmGraph | ColdGraph | Queued | Direct
+
+
+def _repeated(call: Call, count: int) -> Call:
+    def body() -> None:
+        for _ in range(count):
+            call()
+
+    return body
+
+
+def _between(marks: Sequence[tuple[Event, Event]]) -> list[float]:
+    return [first.milliseconds_to(last) for first, last in marks]

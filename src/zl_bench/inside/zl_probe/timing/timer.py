@@ -1,0 +1,195 @@
+"""Times one call: by the method that was asked for, or by the next one that the call bears, and says how it went.
+
+graph falls back to queued, queued to direct. A capture that failed leaves a process which nothing can be trusted in, and so
+does a device that does not answer: then the run is given up with an `abandoned` event, and a fresh process goes on with it.
+"""
+
+import os
+import sys
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from .. import wire
+from ..recorder import EventSink
+from . import methods
+from .device import Call, CanNot, Device, Untrustworthy
+from .nvml import Clocks
+from .summary import Summary, summarise
+from .warmup import Warmer
+from .watchdog import watchdog
+
+ORDER = ("graph", "queued", "direct")
+SAMPLE_MS, RESTLESS_SAMPLE_MS = 100.0, 400.0
+"""How long to measure; longer where the clock does not come to rest, as at the power limit."""
+PATIENCE_SECONDS, PATIENCE_CALLS = 60.0, 500
+"""A device is given up when it has not answered for so long and for the time of so many calls."""
+
+
+@dataclass(frozen=True)
+class TimingPlan:
+    """What input.json asks for. `avoid`: by call, the methods that it must not be timed by."""
+
+    method: str
+    l2: str
+    baseline: bool
+    avoid: Mapping[int, tuple[str, ...]]
+    queue_rest: bool
+
+    @classmethod
+    def of(cls, given: Mapping[str, Any]) -> "TimingPlan | None":
+        """The plan in input.json, None if nothing is to be timed."""
+        timing, going_on = given.get("timing"), given.get("continue") or {}
+        if not timing:
+            return None
+        avoid = {int(call): tuple(names) for call, names in (going_on.get("avoid") or {}).items()}
+        return cls(
+            timing["method"], timing["l2"], bool(timing.get("baseline")), avoid, bool(going_on.get("queue_rest"))
+        )
+
+    def methods_for(self, call: int) -> list[str]:
+        """Those to try for a call, in order."""
+        avoided = {*self.avoid.get(call, ()), *(["graph"] if self.queue_rest else [])}
+        chosen = [name for name in ORDER[ORDER.index(self.method) :] if name not in avoided]
+        return chosen or ["direct"]
+
+
+def leave() -> None:
+    """End this process at once: pytest's own way out may need the device. What was written is flushed first."""
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(0)
+
+
+class Timer:
+    """Times the calls of one run."""
+
+    def __init__(
+        self,
+        plan: TimingPlan,
+        device: Device,
+        clocks: Clocks,
+        recorder: EventSink,
+        do_bench: Callable[..., Any],
+        leave: Callable[[], None] = leave,
+        patience_seconds: float = PATIENCE_SECONDS,
+    ):
+        self.plan = plan
+        self._device = device
+        self._clocks = clocks
+        self._recorder = recorder
+        self._do_bench = do_bench
+        self._leave = leave
+        self._patience_seconds = patience_seconds
+        self._warmer = Warmer(clocks.clock)
+        self._card_told = False
+
+    def time(
+        self, call: Call, grad_to_none: Iterable[Any], key: Mapping[str, Any], number: int, role: str
+    ) -> list[float]:
+        """Time a call that has run before and return the samples in milliseconds, none where nothing could be measured.
+
+        Args:
+            call: what the benchmark gave to do_bench.
+            grad_to_none: tensors whose gradients are dropped before each call.
+            key: the row's.
+            number: which of the benchmark's own calls this is, from 0.
+            role: "operator" or "baseline".
+        """
+        self._tell_card()
+        state = self._device.random_state()
+        fell_back: list[dict[str, str]] = []
+        try:
+            for method in self.plan.methods_for(number):
+                about = {"call": number, **key, "role": role}
+                try:
+                    return self._measured(method, _dropping(call, grad_to_none), about, fell_back)
+                except CanNot as refusal:
+                    fell_back.append({"method": method, "why": str(refusal)})
+                except Untrustworthy as error:
+                    self._give_up(about, method, "poisoned", str(error))
+                    raise
+                except Exception as error:  # noqa: BLE001 - whatever the suite's code raises, the row was measured and stays
+                    fell_back.append({"method": method, "why": f"{type(error).__name__}: {error}"[:500]})
+            self._tell({"call": number, **key, "role": role}, fell_back[-1]["method"], summarise([]), fell_back)
+            return []
+        finally:
+            self._device.restore_random_state(state)
+            self._warmer.loaded()
+
+    def _measured(self, name: str, call: Call, about: dict[str, Any], fell_back: list[dict[str, str]]) -> list[float]:
+        one = methods.estimate(self._device, call)
+        patience = self._patience_seconds + PATIENCE_CALLS * max(one.device_ms, one.host_ms) / 1e3
+        wedged = f"the device did not answer for {patience:.0f} s"
+        with watchdog(patience, lambda: self._give_up(about, name, "wedged", wedged)):
+            method = self._prepared(name, call, one)
+            try:
+                warm_up = self._warmer.warm_up(method.load)
+                before = self._clocks.reading()
+                samples = method.samples(SAMPLE_MS if warm_up.steady else RESTLESS_SAMPLE_MS)
+                after = self._clocks.reading()
+            finally:
+                method.release()
+        said = {"warmup_ms": round(warm_up.milliseconds, 3), "launch_bound": samples.launch_bound}
+        self._tell(about, name, summarise(samples.milliseconds), fell_back, before=before, after=after, **said)
+        return samples.milliseconds
+
+    def _prepared(self, name: str, call: Call, one: methods.Estimate) -> methods.Method:
+        cold = self.plan.l2 == "cold"
+        if name == "direct":
+            return methods.Direct(self._device, call, one, self._do_bench)
+        if name == "queued":
+            return methods.Queued(self._device, call, one, cold=cold)
+        why = self._device.waits(call)
+        if why:
+            raise CanNot(why)
+        return (methods.ColdGraph if cold else methods.WarmGraph)(self._device, call, one)
+
+    def _tell(
+        self, about: dict[str, Any], method: str, summary: Summary, fell_back: list[dict[str, str]], **more: Any
+    ) -> None:
+        said = {"warmup_ms": 0.0, "launch_bound": False, "before": None, "after": None, **more}
+        values = {name: _plain(getattr(summary, name)) for name in ("median_ms", "q1_ms", "q3_ms", "min_ms")}
+        self._recorder.event(
+            "latency",
+            **about,
+            method=method,
+            l2=self.plan.l2 if method != "direct" else "cold",
+            **values,
+            samples=summary.samples,
+            invalid=summary.invalid,
+            fell_back=fell_back,
+            **said,
+        )
+        if method != "graph":
+            why = "; ".join(f"{one['method']}: {one['why']}" for one in fell_back) or "as asked"
+            row = " ".join(str(about[name]) for name in ("operator", "dtype", "detail") if about.get(name))
+            print(f"{wire.DIRECT_MARKER} {method}: {row} ({about['role']}): {' '.join(why.split())}", flush=True)
+
+    def _give_up(self, about: dict[str, Any], method: str, why: str, message: str) -> None:
+        self._recorder.event("abandoned", **about, method=method, why=why, message=message[:500])
+        self._leave()
+
+    def _tell_card(self) -> None:
+        if not self._card_told:
+            self._card_told = True
+            self._recorder.event("card", **self._clocks.card())
+
+
+def _dropping(call: Call, tensors: Iterable[Any]) -> Call:
+    """The call after the gradients of these tensors were dropped, as do_bench does: it would add to them."""
+    dropped = tuple(tensors or ())
+    if not dropped:
+        return call
+
+    def dropping() -> None:
+        for tensor in dropped:
+            tensor.grad = None
+        call()
+
+    return dropping
+
+
+def _plain(value: float) -> float | str:
+    """JSON has no words for what is no finite number."""
+    return value if value - value == 0 else str(value)
