@@ -77,6 +77,37 @@ def test_a_status_that_is_read_has_a_command_and_nonsense_has_no_cards(backend: 
 
 
 @every_backend
+def test_lists_that_are_read_have_a_command_and_nonsense_has_nothing_in_it(backend: DeviceBackend) -> None:
+    for command, reader in (
+        (backend.list_command, backend.read_list),
+        (backend.processes_command, backend.read_processes),
+    ):
+        assert bool(command) == (reader is not None)
+        for text in ("", "No devices were found", "{}", "1, 2", ",,,,", "a, b, c, d", "\x00\xff") if reader else ():
+            assert reader is not None
+            assert reader(text) == ()
+
+
+@every_backend
+def test_graph_is_the_default_only_where_graphs_are_not_said_to_be_missing(backend: DeviceBackend) -> None:
+    assert backend.default_timing in ("graph", "direct")
+    assert backend.default_timing != "graph" or "graphs" not in backend.timing_lacks
+
+
+def test_graph_is_the_default_where_cards_are_known_to_bear_it() -> None:
+    """R12. Measured on an H200; replay is reported to wedge on cards of others."""
+    assert [backend.name for backend in BACKENDS if backend.default_timing == "graph"] == ["nvidia"]
+
+
+@every_backend
+def test_inner_masks_leave_a_mask_to_choose_a_card_by(backend: DeviceBackend) -> None:
+    assert set(backend.inner_masks) <= set(backend.mask_variables)
+    assert len(backend.inner_masks) < len(backend.mask_variables) or not backend.mask_variables
+    if backend.number_order is not None:
+        assert VARIABLE.fullmatch(backend.number_order[0])
+
+
+@every_backend
 def test_capabilities_claim_no_more_than_stands_behind_them(backend: DeviceBackend) -> None:
     """`run` names a result that this project holds, `simulated` a test; what is unknown has nothing to show."""
     assert set(backend.capabilities) <= set(CAPABILITIES)

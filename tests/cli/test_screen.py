@@ -204,7 +204,8 @@ def test_resume_without_a_root_leaves_no_folder(screened: Screened) -> None:
     assert folders() == []
 
 
-def test_without_a_target_the_flag_is_named(screened: Screened) -> None:
+def test_without_a_target_the_flag_is_named(screened: Screened, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "/nowhere")  # a card that this machine may have is not found
     assert screened("--switch", "X") == 3
     assert "--target cuda:90" in screened.err
     assert folders() == []

@@ -42,7 +42,7 @@ for line in channel.makefile():
         if held[number] != "stubborn":
             tell(json.dumps({"id": number, "signal": 9}))
         continue
-    held = {**globals().get("held", {}), number: message.get("input") or "passes"}
+    held = {**globals().get("held", {}), number: message.get("input") or message["op"]}
     tell(json.dumps({"id": number, "pid": 1}))
     what, _, value = held[number].partition(":")
     if what == "code" or what == "signal":
@@ -50,6 +50,14 @@ for line in channel.makefile():
     elif what == "passes":
         with open(message["out"], "w") as stream:
             stream.write(message["target"])
+        tell(json.dumps({"id": number, "code": 0}))
+    elif what == "target":
+        with open(message["out"], "w") as stream:
+            stream.write("its card's")
+        tell(json.dumps({"id": number, "code": 0}))
+    elif what == "selftest":
+        with open(message["out"], "w") as stream:
+            stream.write(message["device"] + " " + " ".join(message["methods"]))
         tell(json.dumps({"id": number, "code": 0}))
     elif what == "die":
         os._exit(3)

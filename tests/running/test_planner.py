@@ -11,7 +11,7 @@ import pytest
 from zl_bench.errors import EnvironmentUnfit, UsageError
 from zl_bench.inside.zl_probe import case
 from zl_bench.model import Pin
-from zl_bench.running.planner import RunPlan, prepare
+from zl_bench.running.planner import Continuation, RunPlan, Timing, prepare, prepare_next
 
 PIN = Pin("_matmul", "(64,)", "BLOCK: 32", 1, 4, "first")
 
@@ -111,3 +111,46 @@ def test_no_dtype_and_no_pins(tmp_path: Path) -> None:
     assert given["dtype"] is None
     assert given["drop_pass"] is None
     assert given["pins"] == {"mode": "first", "records": []}
+
+
+def test_timing_and_numerics_are_asked_for_where_they_are_planned(tmp_path: Path) -> None:
+    plan = replace(plan_for(tmp_path / "run"), target=None, timing=Timing("graph", "warm", True), numerics=True)
+    given = case.load_input(str(prepare(plan, {})))
+    assert given["timing"] == {"method": "graph", "l2": "warm", "baseline": True}
+    assert given["numerics"] is True
+    assert given["target"] is None
+
+
+def test_without_a_target_no_card_is_hidden(tmp_path: Path) -> None:
+    prepare(replace(plan_for(tmp_path / "run"), target=None), {"CUDA_VISIBLE_DEVICES": "GPU-a"})
+    written = json.loads((tmp_path / "run" / "env.json").read_text())
+    assert written["environment"]["CUDA_VISIBLE_DEVICES"] == "GPU-a"
+
+
+def test_a_further_process_goes_on_in_the_same_directory(tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    plan = replace(plan_for(run), pin_mode="tune", timing=Timing("graph", "cold"))
+    first = prepare(plan, {})
+    (run / "events.jsonl").write_text("what the first process left")
+    own = replace(PIN, key="(128,)", how="tuned")
+    second = prepare_next(plan, Continuation(17, {3: ("graph",), 17: ("graph", "queued")}, True), [own], 2)
+    assert sorted(path.name for path in run.iterdir()) == ["env.json", "events.jsonl", "input.2.json", "input.json"]
+    assert (run / "events.jsonl").read_text() == "what the first process left"
+    before, after = case.load_input(str(first)), case.load_input(str(second))
+    assert after["continue"] == {
+        "from_call": 17,
+        "avoid": {"3": ["graph"], "17": ["graph", "queued"]},
+        "queue_rest": True,
+    }
+    assert after["pins"] == {"mode": "tune", "records": [asdict(PIN), asdict(own)]}
+    assert not {*before["caches"].values()} & {*after["caches"].values()}
+    assert after["caches"]["TRITON_CACHE_DIR"].startswith(f"{run}/")
+    for name in ("continue", "pins", "caches"):
+        before.pop(name, None)
+        after.pop(name)
+    assert before == after
+
+
+def test_a_full_disk_for_a_further_process(tmp_path: Path) -> None:
+    with pytest.raises(EnvironmentUnfit, match="can not be prepared"):
+        prepare_next(plan_for(tmp_path / "absent"), Continuation(0, {}), [], 2)

@@ -132,6 +132,35 @@ def test_passes_are_asked_for(tmp_path: Path) -> None:
     with_server(simulated(tmp_path), body)
 
 
+def test_the_card_s_target_is_asked_for(tmp_path: Path) -> None:
+    async def body(server: SideServer) -> None:
+        assert await server.target(tmp_path / "out", LIMIT) == ProcessOutcome("exited", 0)
+        assert (tmp_path / "out").read_text() == "its card's"
+
+    with_server(simulated(tmp_path), body)
+
+
+def test_the_timer_s_self_test_is_asked_for(tmp_path: Path) -> None:
+    async def body(server: SideServer) -> None:
+        ended = await server.selftest("musa", ("direct", "queued"), tmp_path / "out", LIMIT)
+        assert ended == ProcessOutcome("exited", 0)
+        assert (tmp_path / "out").read_text() == "musa direct queued"
+
+    with_server(simulated(tmp_path), body)
+
+
+def test_files_that_hold_a_lock_are_kept_open_by_the_server(tmp_path: Path) -> None:
+    with (tmp_path / "lock").open("w") as stream:
+        descriptor = stream.fileno()
+
+        async def body(server: SideServer) -> None:
+            assert server.versions["given"]["held"] == [descriptor]
+            link = Path(f"/proc/{server.versions['pid']}/fd/{descriptor}")
+            assert link.readlink() == tmp_path / "lock"
+
+        with_server(replace(simulated(tmp_path), held=(descriptor,)), body)
+
+
 def test_a_run_that_takes_too_long_is_killed_and_the_server_goes_on(tmp_path: Path) -> None:
     async def body(server: SideServer) -> None:
         outcome = await server.run(Path("wait"), 0.05)

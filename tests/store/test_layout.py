@@ -84,6 +84,11 @@ def test_axis_names_are_safe(axis: str) -> None:
     assert re.fullmatch(r"[A-Za-z0-9_-]{1,60}", axis_name(axis))
 
 
+def test_runs_without_an_axis_have_a_root_of_their_own(tmp_path: Path) -> None:
+    roots = [new_default_root(tmp_path / "runs", None, NOW) for _ in range(2)]
+    assert [root.name for root in roots] == ["run_20260102-030405", "run_20260102-030405-2"]
+
+
 def test_two_screens_of_one_second_get_different_roots(tmp_path: Path) -> None:
     runs = tmp_path / "runs"
     roots = [new_default_root(runs, "X", NOW) for _ in range(3)]

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import errno
 import json
+import math
 import os
 import resource
 import signal
@@ -20,6 +21,7 @@ from zl_bench.model import (
     KernelIdentity,
     Launch,
     NodeVerdict,
+    Numerics,
     OperatorVerdict,
     PairedRow,
     RowKey,
@@ -116,11 +118,46 @@ def test_the_table(tmp_path: Path) -> None:
     header, first, second = (tmp_path / "screen.tsv").read_text().splitlines()
     assert header == (
         "operator\tdtype\tverdict\trows\tchanged_rows\tkernels\tconverts_before\tconverts_after\tfirst_stage\t"
-        "machine_code\tpins\treason\tseconds\tstatus"
+        "machine_code\tpins\treason\tseconds\tstatus\tnumerics"
     )
-    assert first == "mm\tfloat16\tBROKEN\t2\t0\t1\t1\t1\t-\tsame\tnone\ta b c\t1.2\tpartial"
+    assert first == "mm\tfloat16\tBROKEN\t2\t0\t1\t1\t1\t-\tsame\tnone\ta b c\t1.2\tpartial\tn/a"
     assert second.startswith("add\t-\tNO_IR_DIFF\t")
     assert [path.name for path in tmp_path.iterdir()] == ["screen.tsv"]
+
+
+def test_how_outputs_compare_stands_at_the_end_of_the_line() -> None:
+    differs = "differs (largest absolute 0.5, relative inf)"
+    assert table_line(replace(ADD, numerics=differs)).split("\t")[-1] == differs
+
+
+def test_how_outputs_compare_is_recorded_as_strict_json(tmp_path: Path) -> None:
+    row = replace(JUDGED.nodes[0].paired[0], numerics=Numerics(False, math.inf, 0.5, "2 outputs before, 1 after"))
+    verdict = replace(ADD, numerics="differs (largest absolute inf, relative 0.5)")
+    ScreenRecord(tmp_path).append(JudgedOperator(verdict, (replace(JUDGED.nodes[0], paired=(row,)),)))
+
+    def refuse(constant: str) -> None:
+        raise AssertionError(f"{constant} is no JSON")
+
+    record = json.loads((tmp_path / "screen.jsonl").read_text(), parse_constant=refuse)
+    assert record["nodes"][0]["paired"][0]["numerics"] == {
+        "same": False, "largest_absolute": "inf", "largest_relative": 0.5, "note": "2 outputs before, 1 after",
+    }  # fmt: skip
+    assert ScreenRecord(tmp_path).finished() == [verdict]
+
+
+def test_a_record_from_before_outputs_were_compared_is_read(tmp_path: Path) -> None:
+    line = operator_record(JUDGED)
+    del line["numerics"], line["nodes"][0]["numerics"], line["nodes"][0]["paired"][0]["numerics"]
+    (tmp_path / "screen.jsonl").write_text(json.dumps(line) + "\n")
+    record = ScreenRecord(tmp_path)
+    assert record.prepare() == [MM]
+    record.append(plain(replace(ADD, numerics="same")))
+    record.write_table(record.finished())
+    assert [line.split("\t")[-1] for line in (tmp_path / "screen.tsv").read_text().splitlines()] == [
+        "numerics",
+        "n/a",
+        "same",
+    ]
 
 
 def test_the_order_is_verdict_then_request() -> None:

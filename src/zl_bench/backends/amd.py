@@ -10,6 +10,7 @@ BACKEND = DeviceBackend(
     dispatch_key="CUDA",
     target_kinds=("hip",),
     mask_variables=("HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES"),
+    inner_masks=("HIP_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES"),  # they count what ROCR_VISIBLE_DEVICES leaves
     query_command=("rocm-smi",),
     status_command=("rocm-smi", "--showmeminfo", "vram", "--json"),
     read_status=rocm_json,

@@ -7,8 +7,10 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Literal, get_args
 
+from zl_bench.backends.listing import CardProcess, ListedCard
 from zl_bench.backends.status import CardStatus
 from zl_bench.inside.zl_probe.compat.guards import SkipOverride
+from zl_bench.model import TimingMethod
 
 Capability = Literal["screen", "graph timing", "queued timing", "clocks", "masks"]
 CAPABILITIES: tuple[Capability, ...] = get_args(Capability)
@@ -60,6 +62,18 @@ class DeviceBackend:
     """The stage whose fingerprints decide between IR_CHANGED and NO_IR_DIFF."""
     mask_variables: tuple[str, ...] = ()
     """They hide cards from a process, all to be set alike; a compile-only run sets them to nothing, so touches none."""
+    inner_masks: tuple[str, ...] = ()
+    """Of the mask variables, those that count within what the others leave: unset in a run that is given one card."""
+    number_order: tuple[str, str] | None = None
+    """The variable, and its value, by which a mask's numbers count cards as `list_command` does; None where they always do."""
+    list_command: tuple[str, ...] = ()
+    """Prints what `read_list` reads; where there is none, cards have the status command's numbers and no UUID."""
+    read_list: Callable[[str], tuple[ListedCard, ...]] | None = None
+    """Pure reader of the list command's output; an output that it does not know has no cards."""
+    processes_command: tuple[str, ...] = ()
+    """Prints what `read_processes` reads."""
+    read_processes: Callable[[str], tuple[CardProcess, ...]] | None = None
+    """Pure reader of the processes that have a card open."""
     query_command: tuple[str, ...] = ()
     """Succeeds where the vendor's cards are."""
     status_command: tuple[str, ...] = ()
@@ -70,6 +84,8 @@ class DeviceBackend:
     """FlagGems benchmark options that have another name here."""
     replaces_shape_file: bool = False
     """FlagGems ignores `--shape_file` here and reads the vendor's own."""
+    default_timing: TimingMethod = "direct"
+    """How rows are timed unless asked otherwise: by graph only where the cards are known to bear it (R12)."""
     timing_lacks: tuple[TimingFeature, ...] = ()
     """Timing features reported missing or unsafe; what is not listed is not thereby known to work."""
     selected_by: tuple[str, ...] = ()

@@ -1,6 +1,7 @@
 """NVIDIA."""
 
 from zl_bench.backends.base import DeviceBackend, Evidence, Standing
+from zl_bench.backends.listing import LIST_CSV, PROCESSES_CSV, listed_csv, processes_csv
 from zl_bench.backends.status import QUERY_CSV, queried_csv
 
 BACKEND = DeviceBackend(
@@ -10,8 +11,14 @@ BACKEND = DeviceBackend(
     dispatch_key="CUDA",
     target_kinds=("cuda",),
     mask_variables=("CUDA_VISIBLE_DEVICES",),
+    number_order=("CUDA_DEVICE_ORDER", "PCI_BUS_ID"),  # unless set, the fastest card is number 0
     query_command=("nvidia-smi",),
+    list_command=("nvidia-smi", *LIST_CSV),
+    read_list=listed_csv,
+    processes_command=("nvidia-smi", *PROCESSES_CSV),
+    read_processes=processes_csv,
     status_command=("nvidia-smi", *QUERY_CSV),
     read_status=queried_csv,
+    default_timing="graph",
     capabilities={"screen": Evidence(Standing.SIMULATED, "tests/integration/test_screen_passes.py")},
 )

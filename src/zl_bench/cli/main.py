@@ -12,8 +12,10 @@ from zl_bench import __version__
 from zl_bench.cli.doctor import doctor
 from zl_bench.cli.irdiff import irdiff
 from zl_bench.cli.ops import ops
+from zl_bench.cli.run import run
 from zl_bench.cli.screen import screen
 from zl_bench.cli.show import show
+from zl_bench.cli.summary import summary
 from zl_bench.errors import ExitCode, ZlBenchError
 
 
@@ -38,7 +40,7 @@ def cli() -> None:
     """Tell which operators a Triton compiler change really touches."""
 
 
-for command in (screen, show, irdiff, ops, doctor):
+for command in (screen, run, summary, show, irdiff, ops, doctor):
     cli.add_command(command)
 
 

@@ -13,6 +13,7 @@ from zl_bench.backends.base import DeviceBackend
 from zl_bench.backends.vendors import backend_for_target, backend_named
 from zl_bench.config import Axis, Config, find_config, load_config
 from zl_bench.errors import EnvironmentUnfit, UsageError
+from zl_bench.fleet.masks import WITHOUT_A_CARD
 from zl_bench.inside.zl_probe.offline import targets
 from zl_bench.inside.zl_probe.offline.errors import TargetError
 from zl_bench.running.switch import Switch, is_interpreter, parse_switch
@@ -32,6 +33,66 @@ checkout_option = click.option(
     type=click.Path(path_type=Path),
     help="The FlagGems checkout; ZL_FLAGGEMS or zl-bench.toml unless given.",
 )
+switch_option = click.option("--switch", "switch_text", help="NAME, NAME=BEFORE..AFTER, pass:NAME[@N] or build:PY..PY.")
+axis_option = click.option(
+    "--axis", "axis_name", help="A switch by its name in zl-bench.toml; rlc ships with the tool."
+)
+resume_option = click.option(
+    "--resume", is_flag=True, help="Skip the operators that a root has finished; needs --root."
+)
+timeout_option = click.option(
+    "--timeout",
+    type=click.FloatRange(0, min_open=True),
+    default=300.0,
+    show_default=True,
+    help="Seconds per run, and for each of its processes where timing takes several.",
+)
+memory_option = click.option(
+    "--memory",
+    type=click.FloatRange(0, min_open=True),
+    metavar="GIB",
+    help="GiB that a run and its processes may take together; unless given, 80 % of what is available shared by the runs "
+    "that go on at a time.",
+)
+dtypes_option = click.option(
+    "--dtypes",
+    type=click.Choice(["own", "first"]),
+    default="own",
+    show_default=True,
+    help="Of operators asked for without a dtype (flaggems): all their own dtypes, or only the first.",
+)
+shape_option = click.option(
+    "--shape",
+    "shapes",
+    multiple=True,
+    metavar="[OPERATOR=]N,N,…",
+    help="Run this shape instead of the suite's own (flaggems), as in softmax=4096,256; without OPERATOR, in every "
+    "operator. Repeatable: shapes of one operator add up.",
+)
+shape_file_option = click.option(
+    "--shape-file",
+    type=click.Path(path_type=Path),
+    help="Give FlagGems this shape file (YAML) instead of its own; --shape OPERATOR=… overrides it.",
+)
+force_option = click.option(
+    "--force", is_flag=True, help="Go on although the compiler does not seem to know the switch."
+)
+python_option = click.option(
+    "--python", help="Python of the measured processes; the one that runs zl-bench unless given."
+)
+vendor_option = click.option(
+    "--vendor",
+    help="Vendor of the cards, whose segment {VENDOR} in the switch stands for; by the target, or by the cards that are "
+    "found, unless given.",
+)
+segment_option = click.option("--vendor-segment", help="The segment itself, for a vendor that is not known.")
+operator_file_option = click.option(
+    "--ops", "operator_file", type=click.Path(path_type=Path), help="Read operators from this file, one a line."
+)
+whole_suite_option = click.option(
+    "--all", "whole_suite", is_flag=True, help="The whole suite, as without any operator."
+)
+operators_argument = click.argument("operators", nargs=-1, metavar="[OPERATOR[:DTYPE]]...")
 
 
 def configuration() -> Config:
@@ -56,10 +117,7 @@ def choose_backend(vendor: str | None, target: str) -> DeviceBackend:
 def choose_target(text: str | None) -> str:
     """The target as it was given. Raises EnvironmentUnfit without one, UsageError for a spelling that no Triton could read."""
     if text is None:
-        raise EnvironmentUnfit(
-            "No card is used by this version, and no target is named. To screen without a card, name what to compile "
-            "for: --target cuda:90 (also cuda:80, cuda:100, hip:gfx942)."
-        )
+        raise EnvironmentUnfit(f"No target is named. {WITHOUT_A_CARD}")
     kind, _, arch = text.partition(":")
     if kind in targets.KNOWN_KINDS:
         try:

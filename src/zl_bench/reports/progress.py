@@ -58,10 +58,13 @@ class ProgressReporter:
 
     def finished(self, verdict: OperatorVerdict) -> None:
         """An operator has its verdict."""
+        self.ended(operator_name(verdict), _told(verdict))
+
+    def ended(self, operator: str, told: str) -> None:
+        """An operator's runs have ended; `told` is the line about them."""
         self._done += 1
-        name = operator_name(verdict)
-        self._running.pop(name, None)
-        self._line(f"[{self._done}/{self._total}] {_told(verdict)}")
+        self._running.pop(operator, None)
+        self._line(f"[{self._done}/{self._total}] {told}")
         if self._bar is not None:
             self._bar.update(self._task, completed=self._done)
         self._describe()

@@ -5,19 +5,39 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
 from zl_bench.errors import EnvironmentUnfit, UsageError
 from zl_bench.inside.zl_probe import wire
-from zl_bench.model import Pin, Side
+from zl_bench.model import L2Policy, Pin, Side, TimingMethod
 from zl_bench.running.environment import recordable
 
 CACHES = {"TRITON_CACHE_DIR": "cache/triton", "FLAGGEMS_CACHE_DIR": "cache/flaggems"}
 """Every run has caches of its own (R2), as folders of its directory."""
 
 PinMode = Literal["tune", "first", "all", "replay"]
+
+
+@dataclass(frozen=True)
+class Timing:
+    """How rows are timed on a card. With `baseline`, what the suite compares the operator with is timed too."""
+
+    method: TimingMethod
+    l2: L2Policy
+    baseline: bool = False
+
+
+@dataclass(frozen=True)
+class Continuation:
+    """Where a process takes over from one that timing had left unusable: of the calls that the benchmark itself times, those
+    before `from_call` are done; `avoid` has the methods that calls must not be timed by; with `queue_rest` none is by graph.
+    """
+
+    from_call: int
+    avoid: Mapping[int, tuple[TimingMethod, ...]]
+    queue_rest: bool = False
 
 
 @dataclass(frozen=True)
@@ -41,6 +61,10 @@ class RunPlan:
     """Of the backend; the probe loads them before any other plugin (R10)."""
     dtype_by: Literal["parameter", "option"] = "parameter"
     """How the suite is told the dtype: by choosing among the values of a parameter, or by an argument of its own."""
+    timing: Timing | None = None
+    """None times nothing."""
+    numerics: bool = False
+    """Whether the outputs of each row's first call are sampled; for a card, since nothing is computed without one."""
 
 
 def prepare(plan: RunPlan, environment: Mapping[str, str]) -> Path:
@@ -48,6 +72,41 @@ def prepare(plan: RunPlan, environment: Mapping[str, str]) -> Path:
 
     Raises EnvironmentUnfit when the disk does not take it.
     """
+    given = _given(plan)
+    hidden = wire.HIDDEN_CARDS if plan.target is not None else {}
+    written_down = {"side": plan.side, "environment": recordable({**environment, **given["caches"], **hidden})}
+    try:
+        if plan.directory.exists():
+            _require_a_run(plan.directory)
+            shutil.rmtree(plan.directory)  # what an interrupted attempt left must not be taken for this run's
+        plan.directory.mkdir(parents=True)
+        input_file = plan.directory / wire.INPUT_FILE
+        input_file.write_text(json.dumps(given, indent=1) + "\n", encoding="utf-8")
+        (plan.directory / wire.ENVIRONMENT_FILE).write_text(json.dumps(written_down, indent=1) + "\n", encoding="utf-8")
+    except OSError as error:
+        raise _unprepared(plan, error) from error
+    return input_file
+
+
+def prepare_next(plan: RunPlan, continuation: Continuation, pins: Sequence[Pin], number: int) -> Path:
+    """Write the input of the run's process of that number (2, 3 …), which goes on where an earlier one had to be given up.
+
+    What the earlier ones recorded stays. `pins` are those that it replays beside its plan's. Its caches are new: what is
+    in those of another process was not compiled by it. Returns the path of the input; raises EnvironmentUnfit as `prepare`.
+    """
+    given = _given(replace(plan, pins=(*plan.pins, *pins)))
+    given["caches"] = {name: f"{folder}.{number}" for name, folder in given["caches"].items()}
+    given["continue"] = asdict(continuation)
+    input_file = (plan.directory / wire.INPUT_FILE).with_suffix(f".{number}.json")
+    try:
+        input_file.write_text(json.dumps(given, indent=1) + "\n", encoding="utf-8")
+    except OSError as error:
+        raise _unprepared(plan, error) from error
+    return input_file
+
+
+def _given(plan: RunPlan) -> dict[str, Any]:
+    """The input of a run's first process."""
     given: dict[str, Any] = {
         "wire": wire.WIRE_VERSION,
         "operator": plan.operator,
@@ -68,22 +127,18 @@ def prepare(plan: RunPlan, environment: Mapping[str, str]) -> Path:
         given["compat_plugins"] = list(plan.compat_plugins)
     if plan.dtype_by != "parameter":
         given["dtype_by"] = plan.dtype_by
-    hidden = wire.HIDDEN_CARDS if plan.target is not None else {}
-    written_down = {"side": plan.side, "environment": recordable({**environment, **given["caches"], **hidden})}
-    try:
-        if plan.directory.exists():
-            _require_a_run(plan.directory)
-            shutil.rmtree(plan.directory)  # what an interrupted attempt left must not be taken for this run's
-        plan.directory.mkdir(parents=True)
-        input_file = plan.directory / wire.INPUT_FILE
-        input_file.write_text(json.dumps(given, indent=1) + "\n", encoding="utf-8")
-        (plan.directory / wire.ENVIRONMENT_FILE).write_text(json.dumps(written_down, indent=1) + "\n", encoding="utf-8")
-    except OSError as error:
-        raise EnvironmentUnfit(
-            f"The run of {plan.operator} can not be prepared in {plan.directory}: {error.strerror or error}. "
-            "Every finished operator is kept; make room and go on with --resume."
-        ) from error
-    return input_file
+    if plan.timing is not None:
+        given["timing"] = asdict(plan.timing)
+    if plan.numerics:
+        given["numerics"] = True
+    return given
+
+
+def _unprepared(plan: RunPlan, error: OSError) -> EnvironmentUnfit:
+    return EnvironmentUnfit(
+        f"The run of {plan.operator} can not be prepared in {plan.directory}: {error.strerror or error}. "
+        "Every finished operator is kept; make room and go on with --resume."
+    )
 
 
 def _require_a_run(directory: Path) -> None:

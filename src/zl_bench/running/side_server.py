@@ -7,13 +7,13 @@ import contextlib
 import json
 import socket
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from zl_bench.errors import EnvironmentUnfit
-from zl_bench.model import ProcessOutcome, Side
+from zl_bench.model import ProcessOutcome, Side, TimingMethod
 from zl_bench.running.environment import PROBE_PATH
 from zl_bench.running.memory import gib
 from zl_bench.running.planner import CACHES
@@ -32,6 +32,7 @@ class SidePlan:
 
     `modules` are imported once, in the parent of all runs, and the stand-in for `target` is installed there. `memory` is
     what each run may take, in bytes. `caches` is a folder for what importing them writes; every run has caches of its own.
+    `held` are files to be kept open, because a lock is held by having them open.
     """
 
     side: Side
@@ -42,6 +43,7 @@ class SidePlan:
     modules: tuple[str, ...] = ()
     memory: int | None = None
     caches: Path | None = None
+    held: tuple[int, ...] = ()
 
     @property
     def own_environment(self) -> dict[str, str]:
@@ -55,7 +57,8 @@ class SidePlan:
     def start(self) -> dict[str, Any]:
         """What the server is told when it starts."""
         limit = {} if self.memory is None else {"memory": self.memory}
-        return {"modules": self.modules, "target": self.target, **limit}
+        held = {"held": self.held} if self.held else {}
+        return {"modules": self.modules, "target": self.target, **limit, **held}
 
 
 class SideServer:
@@ -87,7 +90,7 @@ class SideServer:
                     stdin=asyncio.subprocess.DEVNULL,
                     stdout=log,
                     stderr=log,
-                    pass_fds=[theirs.fileno()],
+                    pass_fds=[theirs.fileno(), *plan.held],
                     env=plan.own_environment,
                     cwd=PROBE_PATH,
                     start_new_session=True,  # Ctrl-C is the tool's to handle
@@ -130,6 +133,16 @@ class SideServer:
     async def passes(self, target: str, out: Path, timeout: float) -> ProcessOutcome:
         """Have a child write the names of the target's pipeline passes to `out`."""
         number, end = self._send({"op": "passes", "target": target, "out": str(out)})
+        return await self._ended(number, end, timeout)
+
+    async def target(self, out: Path, timeout: float) -> ProcessOutcome:
+        """Have a child write to `out` what the card that the side sees compiles for."""
+        number, end = self._send({"op": "target", "out": str(out)})
+        return await self._ended(number, end, timeout)
+
+    async def selftest(self, device: str, methods: Sequence[TimingMethod], out: Path, timeout: float) -> ProcessOutcome:
+        """Have a child time calls of known length by these methods, on torch's device of that name, and write to `out`."""
+        number, end = self._send({"op": "selftest", "device": device, "methods": list(methods), "out": str(out)})
         return await self._ended(number, end, timeout)
 
     async def close(self) -> None:

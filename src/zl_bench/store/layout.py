@@ -2,10 +2,13 @@
 
     runs/ab_<axis>_<timestamp>/
         screen.tsv  screen.jsonl  screen.json  screen.lock
-        side_before.log  side_before.cache/             what the side's server printed, and its own caches (and after)
+        side_before.log  side_before.cache/             what the side's server printed, and its own caches (and after);
+                                                        with cards side_before.card0.log and so on, a pair per card
+        cards.jsonl                                     each time that a card was taken: which, and who else was using it
         shapes.yaml                                     the shape file that FlagGems reads, where shapes were asked for
         <operator>[.<dtype>]_{before,after}/            the run itself, or, with several nodes:
             <node>/                                     one run per node
+    runs/run_<timestamp>/                               runs of one side: run_<side>.json instead of the screen's files
 
 A name on disk is the text with every character outside [A-Za-z0-9_-] as %XX per UTF-8 byte. Where that would not be
 enough to tell two names apart (capitals on a file system that folds case, more than the length limit), `%h` and a hash
@@ -25,12 +28,14 @@ from typing import Literal
 import filelock
 
 from zl_bench.errors import EnvironmentUnfit, UsageError
+from zl_bench.model import Side
 
 TABLE_FILE = "screen.tsv"
 RECORD_FILE = "screen.jsonl"
 REQUEST_FILE = "screen.json"
 SHAPES_FILE = "shapes.yaml"
 LOCK_FILE = "screen.lock"
+CARDS_FILE = "cards.jsonl"
 
 Folder = Literal["before", "after", "again"]
 """A side's folder; `again` holds the repetition of the before side that a self-check compiles."""
@@ -70,6 +75,11 @@ def run_directory(
     return parent / safe_name(node)
 
 
+def run_request_file(side: Side) -> str:
+    """The request of the runs of one side; a root may hold both sides', each asked for by itself."""
+    return f"run_{side}.json"
+
+
 def axis_name(axis: str) -> str:
     """A readable, filesystem-safe word for a switch: `pass:pipeline@2` becomes `pass-pipeline-2`.
 
@@ -79,12 +89,12 @@ def axis_name(axis: str) -> str:
     return readable[:AXIS_LIMIT].rstrip("-_") or "axis"
 
 
-def new_default_root(runs: Path, axis: str, now: datetime) -> Path:
+def new_default_root(runs: Path, axis: str | None, now: datetime) -> Path:
     """Create and return `runs/ab_<axis>_<timestamp>`, with `-2`, `-3` … behind it when another screen has that name.
 
-    Raises EnvironmentUnfit if it can not be created.
+    Without an axis it is `runs/run_<timestamp>`. Raises EnvironmentUnfit if it can not be created.
     """
-    name = f"ab_{axis_name(axis)}_{now:%Y%m%d-%H%M%S}"
+    name = f"{f'ab_{axis_name(axis)}' if axis is not None else 'run'}_{now:%Y%m%d-%H%M%S}"
     for number in range(1, ROOT_TRIES + 1):
         root = runs / (name if number == 1 else f"{name}-{number}")
         try:

@@ -12,7 +12,7 @@ from zl_bench.errors import UsageError
 from zl_bench.store.files import write_atomically
 from zl_bench.store.layout import REQUEST_FILE
 
-COMPARED_NOT = ("started",)
+COMPARED_NOT = ("started", "cards")
 
 
 @dataclass(frozen=True)
@@ -39,23 +39,32 @@ class ScreenRequest:
     """The shapes asked for, by the key under which the suite looks for them."""
     shape_file: str | None = None
     """SHA-256 of the file given by --shape-file; what the suite was given to read lies in the root."""
+    cards: tuple[Mapping[str, str], ...] = ()
+    """Those that were asked for, with `index`, `name`, `uuid` and `pci`; another of the same name may go on."""
+    timing: str | None = None
+    """The method by which rows are timed, None where nothing is."""
+    l2: str | None = None
+    """The state of the L2 before each timed call, `cold` or `warm`."""
+    side: str | None = None
+    """Of runs of one side, which; then `switch` is empty where no switch was named."""
     extra: Mapping[str, str] = field(default_factory=dict)
     """More that must be the same on resuming, by the word that a message should use: versions, library hashes."""
 
 
-def write_request(root: Path, request: ScreenRequest) -> None:
-    """Write screen.json. Raises EnvironmentUnfit if the disk refuses."""
-    write_atomically(root / REQUEST_FILE, json.dumps(asdict(request), indent=2) + "\n", kept="nothing was started")
+def write_request(root: Path, request: ScreenRequest, file: str = REQUEST_FILE) -> None:
+    """Write screen.json, or another request of that name. Raises EnvironmentUnfit if the disk refuses."""
+    write_atomically(root / file, json.dumps(asdict(request), indent=2) + "\n", kept="nothing was started")
 
 
-def read_request(root: Path) -> ScreenRequest | None:
+def read_request(root: Path, file: str = REQUEST_FILE) -> ScreenRequest | None:
     """The request of a root, None if it has none. Raises UsageError for one that can not be read."""
-    path = root / REQUEST_FILE
+    path = root / file
     try:
         record: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
         known = {entry.name for entry in fields(ScreenRequest)}
         record = {name: value for name, value in record.items() if name in known}
-        return ScreenRequest(**{**record, "operators": tuple(record["operators"])})
+        listed = {"operators": tuple(record["operators"]), "cards": tuple(record.get("cards", ()))}
+        return ScreenRequest(**{**record, **listed})
     except FileNotFoundError:
         return None
     except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:

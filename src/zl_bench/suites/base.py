@@ -50,6 +50,8 @@ class Suite:
     modules: tuple[str, ...] = ()
     import_paths: tuple[Path, ...] = ()
     """Folders that the measured interpreters find `modules` in, before everything that is installed."""
+    baseline_args: tuple[str, ...] = ()
+    """pytest arguments that have it run and time what it compares its operators with as well."""
     dtype_option: str | None = None
     """The pytest option that selects a dtype; None where the dtype is a parameter of the tests."""
     shape_option: str | None = None

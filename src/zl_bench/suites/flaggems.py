@@ -23,6 +23,8 @@ BUILTIN_MARKS = frozenset(
 """FlagGems' own list of marks that name no operator."""
 ARGUMENTS = ("--level", "core", "--metrics", "latency", "--record", "none")
 """Core adds no shapes or metrics of a test's own; nothing but the operator's own latency; no record shared by runs."""
+BASELINE_ARGUMENTS = ("--metrics", "latency_base")
+"""Torch's own latency, beside the operator's."""
 
 
 def load(checkout: Path) -> Suite:
@@ -43,6 +45,7 @@ def load(checkout: Path) -> Suite:
         root,
         nodes,
         pytest_args=(*(("-c", str(configuration)) if configuration.is_file() else ()), *ARGUMENTS),
+        baseline_args=BASELINE_ARGUMENTS,
         modules=("flag_gems",),
         import_paths=(root / "src",),
         dtype_option="--dtypes",

@@ -8,13 +8,14 @@ import os
 import re
 import shutil
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from zl_bench.errors import EnvironmentUnfit
-from zl_bench.model import Side
+from zl_bench.errors import DeadAxis, EnvironmentUnfit
+from zl_bench.model import ProcessOutcome, Side
+from zl_bench.reports.progress import ProgressReporter
 from zl_bench.running.servers import SideServers
 from zl_bench.running.switch import Switch
 
@@ -33,16 +34,32 @@ class Liveness:
 
 
 async def examine(switch: Switch, servers: SideServers, target: str | None, scratch: Path) -> Liveness:
-    """Look for the switch in the compilers of both sides. `scratch` is a folder for the pass list."""
+    """Look for the switch in the compilers of the sides. Without a target it is the card's own.
+
+    `scratch` is a folder for what the compilers are asked.
+    """
     versions = await servers.start()
     tritons = {side: found["triton"] for side, found in versions.items()}
     if switch.kind == "build":
         return _different_builds(tritons)
     if switch.kind == "pass":
-        return _pass_is_added(switch, await pipeline_passes(servers, str(target), scratch), str(target))
+        target = target or await card_target(servers, scratch)
+        return _pass_is_added(switch, await pipeline_passes(servers, target, scratch), target)
     if switch.is_null_control:
         return Liveness(True, f"{switch.name} has the same value on both sides: a null control")
-    return variable_is_mentioned(switch.name, Path(tritons["before"]["path"]))
+    return variable_is_mentioned(switch.name, Path(tritons[_a_side(servers)]["path"]))
+
+
+def require_live(switch: Switch, liveness: Liveness, progress: ProgressReporter, *, force: bool) -> None:
+    """Raise DeadAxis for a switch that the compiler does not know, unless forced to go on, which is then said."""
+    if liveness.known:
+        return
+    if not force:
+        raise DeadAxis(
+            f"The axis {switch.text} is dead: {liveness.finding}. No operator was compiled. "
+            "Check the name and the compiler, or go on regardless with --force."
+        )
+    progress.note(f"{liveness.finding}: going on because of --force")
 
 
 def variable_is_mentioned(name: str, triton: Path) -> Liveness:
@@ -87,18 +104,39 @@ def _mentions(path: Path, name: str) -> bool:
 
 async def pipeline_passes(servers: SideServers, target: str, scratch: Path) -> tuple[str, ...]:
     """The passes of the target's TTGIR pipeline, in order. Raises EnvironmentUnfit if it can not be built."""
+    server = await servers.server(_a_side(servers))
+    found = await _asked(
+        lambda out: server.passes(target, out, PIPELINE_LIMIT),
+        scratch,
+        f"The TTGIR pipeline for {target} could not be listed",
+    )
+    return tuple(found["passes"])
+
+
+async def card_target(servers: SideServers, scratch: Path) -> str:
+    """What the side's card compiles for, such as `cuda:90`. Raises EnvironmentUnfit if its Triton can not say."""
+    server = await servers.server(_a_side(servers))
+    found = await _asked(
+        lambda out: server.target(out, PIPELINE_LIMIT), scratch, "What the card compiles for could not be found out"
+    )
+    return str(found["target"])
+
+
+async def _asked(ask: Callable[[Path], Awaitable[ProcessOutcome]], scratch: Path, failure: str) -> dict[str, Any]:
+    """What a child of a side's server wrote to the file that it was told. Raises EnvironmentUnfit if it wrote none."""
     # A folder of its own: a compile that an earlier look has cached adds no pass.
-    out = Path(tempfile.mkdtemp(prefix="pipeline-", dir=scratch)) / "passes.json"
-    server = await servers.server("before")
-    outcome = await server.passes(target, out, PIPELINE_LIMIT)
+    out = Path(tempfile.mkdtemp(prefix="asked-", dir=scratch)) / "answer.json"
+    outcome = await ask(out)
     if outcome.kind != "exited" or outcome.code != 0 or not out.is_file():
-        raise EnvironmentUnfit(
-            f"The TTGIR pipeline for {target} could not be listed ({outcome.kind} {outcome.code} {outcome.detail}); "
-            f"see {out}.log."
-        )
-    passes = tuple(json.loads(out.read_text(encoding="utf-8"))["passes"])
+        raise EnvironmentUnfit(f"{failure} ({outcome.kind} {outcome.code} {outcome.detail}); see {out}.log.")
+    answer: dict[str, Any] = json.loads(out.read_text(encoding="utf-8"))
     shutil.rmtree(out.parent, ignore_errors=True)  # it has served; kept only where its log has something to say
-    return passes
+    return answer
+
+
+def _a_side(servers: SideServers) -> Side:
+    """The before side, or the only one that there is."""
+    return next(iter(servers.plans))
 
 
 def _pass_is_added(switch: Switch, passes: tuple[str, ...], target: str) -> Liveness:

@@ -11,23 +11,24 @@ from pathlib import Path
 from zl_bench.backends.base import DeviceBackend
 from zl_bench.inside.zl_probe.wire import FIRST_DTYPE
 from zl_bench.model import AskedShapes, JudgedOperator, Pin, Run, Side
-from zl_bench.running.planner import PinMode, RunPlan, prepare
+from zl_bench.running.planner import PinMode, RunPlan, Timing
 from zl_bench.running.servers import SideServers
 from zl_bench.running.switch import Switch
 from zl_bench.store.layout import Folder, run_directory
 from zl_bench.store.runs import read_run, write_outcome
 from zl_bench.suites.base import Entry, Suite
+from zl_bench.workflow.attempts import distinct_pins, run_case
 from zl_bench.workflow.judge import StageFingerprints, judge_operator, recorded_stages
 
 
 @dataclass(frozen=True)
 class PairSettings:
-    """What is the same for every operator of a screen. `configs` is how before chooses without a card."""
+    """What is the same for every operator of a screen, or of runs of one side. `configs` is how autotuners choose."""
 
     root: Path
     suite: Suite
-    switch: Switch
-    target: str
+    switch: Switch | None
+    target: str | None
     stages: str
     configs: PinMode
     criterion: str
@@ -38,6 +39,7 @@ class PairSettings:
     shapes: AskedShapes | None = None
     backend: DeviceBackend | None = None
     """Whose compat plugins and option names every run gets."""
+    timing: Timing | None = None
 
 
 async def screen_operator(
@@ -47,14 +49,15 @@ async def screen_operator(
     start = time.monotonic()
     pairs, again, fingerprints = [], {}, StageFingerprints()
     for node in entry.nodes:
-        before = await _run(entry, node, "before", "before", settings, servers, given_pins)
+        before = await run_node(entry, node, "before", "before", settings, servers, given_pins)
+        chosen = distinct_pins(before.pins)
         # Fingerprints of the before side are taken while the after side compiles.
         taken = asyncio.create_task(asyncio.to_thread(fingerprints.of, list(recorded_stages([before]))))
-        after = await _run(entry, node, "after", "after", settings, servers, before.pins)
+        after = await run_node(entry, node, "after", "after", settings, servers, chosen)
         await taken
         pairs.append((before, after))
         if settings.self_check:
-            again[node] = await _run(entry, node, "before", "again", settings, servers, before.pins)
+            again[node] = await run_node(entry, node, "before", "again", settings, servers, chosen)
     return await asyncio.to_thread(  # the other operators' runs go on meanwhile
         judge_operator,
         entry.operator,
@@ -68,7 +71,7 @@ async def screen_operator(
     )
 
 
-async def _run(
+async def run_node(
     entry: Entry,
     node: str,
     side: Side,
@@ -77,6 +80,7 @@ async def _run(
     servers: SideServers,
     pins: Sequence[Pin] | None,
 ) -> Run:
+    """Run one node of the entry on that side, into that folder. Without `pins` its autotuners choose, else they replay."""
     directory = run_directory(
         settings.root, entry.operator, entry.dtype, folder, node, several=len(entry.nodes) > 1
     ).absolute()
@@ -92,13 +96,14 @@ async def _run(
         pytest_args=backend.named_options(arguments) if backend else arguments,
         target=settings.target,
         stages=settings.stages,
-        dropped_pass=settings.switch.dropped_pass(side),
+        dropped_pass=settings.switch.dropped_pass(side) if settings.switch is not None else None,
         pin_mode=settings.configs if pins is None else "replay",
         pins=pins or (),
         compat_plugins=backend.compat_plugins if backend else (),
         dtype_by="parameter" if settings.suite.dtype_option is None else "option",
+        timing=settings.timing,
+        numerics=settings.target is None,
     )
-    input_file = prepare(plan, servers.plans[side].environment)
-    outcome = await servers.run(side, input_file, settings.timeout)
+    outcome = await run_case(plan, servers, settings.timeout)
     write_outcome(directory, outcome)
     return read_run(directory, node, side, outcome)

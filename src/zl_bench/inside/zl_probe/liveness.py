@@ -1,4 +1,6 @@
-"""Finds out which passes the installed Triton's TTGIR pipeline adds for a target, by compiling one small kernel."""
+"""Finds out what the installed Triton does: the passes of its TTGIR pipeline for a target, by compiling one small kernel, and
+what the card of this process compiles for.
+"""
 
 import json
 import os
@@ -28,8 +30,25 @@ def pipeline_passes(target: str) -> list[str]:
     return list(pipeline.added)
 
 
+def card_target() -> str:
+    """What the card that this process sees compiles for, as in `cuda:90`. Opens the card; raises what Triton raises."""
+    from triton.runtime import driver as holder
+
+    target: Any = holder.active.get_current_target()
+    return f"{target.backend}:{target.arch}"
+
+
 def write_passes(target: str, out: str) -> None:
     """Write `{"passes": […]}` to `out`, whole or not at all."""
+    _write({"passes": pipeline_passes(target)}, out)
+
+
+def write_card_target(out: str) -> None:
+    """Write `{"target": "cuda:90"}` to `out`, whole or not at all."""
+    _write({"target": card_target()}, out)
+
+
+def _write(answer: dict[str, Any], out: str) -> None:
     with open(out + ".part", "w", encoding="utf-8") as stream:
-        json.dump({"passes": pipeline_passes(target)}, stream)
+        json.dump(answer, stream)
     os.replace(out + ".part", out)

@@ -1,13 +1,17 @@
 """The side server: one process per side that has paid the imports and forks one child per run.
 
-Started as `python -m zl_probe.server FD '{"modules": […], "target": "cuda:90" | null, "memory": BYTES | null}'` with the
-side's whole environment, the switch included, so that a switch which is read at import is read right. It never runs a
-benchmark itself. Messages are JSON objects, one a line, on the inherited socket FD:
+Started as `python -m zl_probe.server FD '{"modules": […], "target": "cuda:90" | null, "memory": BYTES | null, "held": […]}'`
+with the side's whole environment, the switch included, so that a switch which is read at import is read right. It never
+runs a benchmark itself, and never initialises a device, which would be of no use to a fork. The file descriptors `held` stay
+open as long as it and its runs live, because a lock is held by them. Messages are JSON objects, one a line, on the
+inherited socket FD:
 
     tool -> server   {"op": "run", "id": 7, "input": "/…/input.json"}
-                     {"op": "passes", "id": 8, "target": "cuda:90", "out": "/…/passes.json"}
+                     {"op": "passes", "id": 8, "target": "cuda:90", "out": "/…/answer.json"}
+                     {"op": "target", "id": 9, "out": "/…/answer.json"}
+                     {"op": "selftest", "id": 10, "device": "cuda", "methods": ["graph", …], "out": "/…/answer.json"}
                      {"op": "kill", "id": 7}
-    server -> tool   {"ready": {versions}} or {"failed": "why"}, once
+    server -> tool   {"ready": {versions, "opened": [devices that importing has opened]}} or {"failed": "why"}, once
                      {"id": 7, "pid": 4711}, then {"id": 7, "code": 0} or {"id": 7, "signal": 9}
 
 An end has `left`, how many living processes the run left behind. A signal has `memory` if it was sent because the run and its
@@ -28,7 +32,7 @@ import traceback
 from dataclasses import dataclass
 from typing import Any
 
-from . import case, preload, processes, versions, wire
+from . import case, devices, preload, processes, versions, wire
 from .memory import MemoryWatch, kernel_kills
 
 
@@ -169,7 +173,7 @@ def _become_run(parent: int, channel: socket.socket, message: dict[str, Any]) ->
         signal.set_wakeup_fd(-1)
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
         channel.close()
-        code = _list_passes(message) if message["op"] == "passes" else _run_case(message["input"])
+        code = _run_case(message["input"]) if message["op"] == "run" else _answer(message)
     except BaseException:  # noqa: BLE001 - the process edge: whatever it was goes to the log and becomes the exit status
         traceback.print_exc()
     finally:
@@ -199,12 +203,19 @@ def _run_case(path: str) -> int:
     return case.run(given)
 
 
-def _list_passes(message: dict[str, Any]) -> int:
+def _answer(message: dict[str, Any]) -> int:
+    """Find out what the tool asks of this side's compiler, or of its card."""
     from . import liveness
+    from .timing import selftest
 
     _redirect(message["out"] + ".log")
     os.environ["TRITON_CACHE_DIR"] = message["out"] + ".cache"
-    liveness.write_passes(message["target"], message["out"])
+    if message["op"] == "passes":
+        liveness.write_passes(message["target"], message["out"])
+    elif message["op"] == "selftest":
+        selftest.write(message["device"], message["methods"], message["out"])
+    else:
+        liveness.write_card_target(message["out"])
     return 0
 
 
@@ -213,10 +224,14 @@ def main() -> None:
     descriptor, start = int(sys.argv[1]), json.loads(sys.argv[2])
     channel = socket.socket(fileno=descriptor)
     processes.adopt_orphans()
+    for held in start.get("held", ()):
+        os.set_inheritable(held, False)  # forked runs keep it open; a program that they start has no part in it
     server = Server(channel, start.get("memory"))
     try:
         preload.preload(start["modules"], start["target"])
-        ready = versions.versions()
+        if not start["target"]:
+            devices.require_untouched()
+        ready = {**versions.versions(), "opened": devices.opened()}
     except Exception:  # noqa: BLE001 - the process edge: the tool must hear why no run can start
         server.tell(failed=traceback.format_exc())
         raise SystemExit(1) from None

@@ -1,0 +1,89 @@
+"""Around a command that starts processes: its root, its memory, its end by a signal, and nothing left behind."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import signal
+from collections.abc import Awaitable, Callable, Iterator
+from datetime import datetime
+from pathlib import Path
+from typing import TypeVar
+
+import click
+from rich.console import Console
+
+from zl_bench.errors import EnvironmentUnfit, ExitCode, UsageError
+from zl_bench.inside.zl_probe import processes
+from zl_bench.reports.progress import ProgressReporter
+from zl_bench.running.memory import gib
+from zl_bench.store.layout import new_default_root
+
+Result = TypeVar("Result")
+
+
+class PatientConsole(Console):
+    """Goes on when its reader has gone (`| head`): the answer of a screen is in its files."""
+
+    def on_broken_pipe(self) -> None:
+        """Say nothing more."""
+        self.quiet = True
+        os.dup2(os.open(os.devnull, os.O_WRONLY), self.file.fileno())
+
+
+def make_root(root: Path | None, axis: str | None) -> Path:
+    """The folder named by --root, or a new one below runs/ that is named after the axis; made, and absolute."""
+    if root is None:
+        return new_default_root(Path("runs").absolute(), axis, datetime.now())
+    if str(root) == ".":
+        raise UsageError("--root would be the working directory itself; name a folder of its own.")
+    try:
+        root.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise EnvironmentUnfit(
+            f"--root {root} can not be created: {error.strerror or error}. Name a folder that can."
+        ) from error
+    return root.absolute()
+
+
+def warn_of_memory(at_a_time: int, share: int, available: int) -> None:
+    """Say so when the runs that go on at a time may take more than there is. Sizes are in bytes."""
+    if at_a_time * share > available:
+        click.echo(
+            f"{at_a_time} runs of up to {gib(share)} may take more than the {gib(available)} of memory available; "
+            "lower --jobs or --memory to be safe.",
+            err=True,
+        )
+
+
+def run_to_the_end(
+    work: Callable[[ProgressReporter], Awaitable[Result]], total: int, console: Console, kept: Path, root: Path
+) -> Result:
+    """Do the work on `total` operators; Ctrl-C and a polite kill end it with everything finished kept, in `kept`."""
+
+    async def interruptible() -> Result:
+        task = asyncio.current_task()
+        assert task is not None
+        asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
+        with ProgressReporter(total, console) as progress:
+            return await work(progress)
+
+    try:
+        return asyncio.run(interruptible())
+    except (KeyboardInterrupt, asyncio.CancelledError):
+        click.echo(
+            f"zl-bench: interrupted. Every finished operator is kept in {kept}; go on with --resume --root {root}.",
+            err=True,
+        )
+        raise SystemExit(ExitCode.INTERRUPTED) from None
+
+
+@contextlib.contextmanager
+def no_stray_processes() -> Iterator[None]:
+    """Adopt what a killed side server might leave behind, and end it."""
+    processes.adopt_orphans()
+    try:
+        yield
+    finally:
+        processes.end_strays(())
