@@ -135,6 +135,8 @@ class OutputSample:
     path: Path
     elements: int
     of: int
+    strides: tuple[int, ...] | None = None
+    """Of a tensor that was not contiguous: they decide which of its elements were taken."""
 
 
 @dataclass(frozen=True)
@@ -336,6 +338,8 @@ class Numerics:
     same: bool
     largest_absolute: float = 0.0
     largest_relative: float = 0.0
+    note: str = ""
+    """In what they differ where no elements could be compared: their number, a dtype, a shape; both sizes are infinite then."""
 
 
 @dataclass(frozen=True)

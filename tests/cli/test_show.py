@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import struct
 from pathlib import Path
 
 import pytest
@@ -22,8 +23,9 @@ CHANGED = TTGIR.replace("arith.subf", "arith.addf")
 
 
 def make_run(root: Path, side: str, texts: dict[str, str], *, operator: str = "add", dtype: str | None = None,
-             node: str = NODE, several: bool = False, warps: int = 4) -> Path:  # fmt: skip
-    """A run of two rows, each launching one kernel with the given stage texts."""
+             node: str = NODE, several: bool = False, warps: int = 4,
+             outputs: dict[str, list[float]] | None = None) -> Path:  # fmt: skip
+    """A run of two rows, each launching one kernel with the given stage texts; `outputs` are of rows by their size."""
     directory = run_directory(root, operator, dtype, side, node, several=several)  # type: ignore[arg-type]
     (directory / "ir").mkdir(parents=True)
     stages = {}
@@ -40,6 +42,15 @@ def make_run(root: Path, side: str, texts: dict[str, str], *, operator: str = "a
          "launches": ["k"], "guesses": 0}
         for size in ("1024", "4096")
     ]  # fmt: skip
+    for size, values in (outputs or {}).items():
+        content = struct.pack(f"<{len(values)}f", *values)
+        digest = hashlib.sha256(content).hexdigest()
+        (directory / "outputs").mkdir(exist_ok=True)
+        (directory / "outputs" / f"{digest}.bin").write_bytes(content)
+        sample = {"dtype": "float32", "shape": [len(values)], "sha256": digest, "file": f"outputs/{digest}.bin",
+                  "elements": len(values), "of": len(values)}  # fmt: skip
+        key = {"node": node, "operator": operator, "dtype": "float32", "ordinal": 0, "detail": size}
+        rows.append({"event": "outputs", **key, "tensors": [sample], "reason": ""})
     events = [{"event": "begin"}, {"event": "compile", "kernel": "add_kernel"}, kernel, *rows,
               {"event": "test", "node": node, "outcome": "passed", "message": ""}, {"event": "end", "exit": 0}]  # fmt: skip
     (directory / "events.jsonl").write_text("".join(json.dumps(event) + "\n" for event in events))
@@ -103,6 +114,25 @@ def test_a_kernel_specialised_otherwise_is_matched_by_name_and_diffed(tmp_path: 
     text = shown(tmp_path, "add", "--row", 1)
     assert "specialised otherwise: num_warps 4 before, 8 after" in text
     assert "--- before/k.ttgir" in text
+
+
+def test_rows_whose_outputs_differ_say_by_how_much(tmp_path: Path) -> None:
+    make_run(tmp_path, "before", {"ttgir": TTGIR}, outputs={"1024": [1, 2], "4096": [1, 2]})
+    after = make_run(tmp_path, "after", {"ttgir": TTGIR}, outputs={"1024": [1, 2], "4096": [1, 3]})
+    first, second = (line for line in shown(tmp_path, "add").splitlines() if line.startswith("  row "))
+    assert first == "  row 1  float32 1024  same"
+    assert second == "  row 2  float32 4096  same, outputs differ (largest absolute 1, relative 0.5)"
+    for path in (after / "outputs").iterdir():  # no longer what the run recorded
+        path.write_bytes(b"")
+    assert "outputs differ" not in shown(tmp_path, "add")
+
+
+def test_rows_with_outputs_of_another_kind_say_of_which(tmp_path: Path) -> None:
+    make_run(tmp_path, "before", {"ttgir": TTGIR}, outputs={"1024": [1, 2]})
+    make_run(tmp_path, "after", {"ttgir": TTGIR}, outputs={"1024": [1, 2, 3], "4096": [1]})
+    text = shown(tmp_path, "add")
+    assert "outputs differ (shape of output 1: (2,) before, (3,) after)" in text
+    assert text.count("outputs differ") == 1
 
 
 def test_what_is_missing_is_named_with_what_there_is(root: Path) -> None:

@@ -10,7 +10,7 @@ from zl_bench.analysis.axis import AxisState
 from zl_bench.model import OperatorVerdict, Status, Verdict
 from zl_bench.reports.progress import ProgressReporter
 from zl_bench.reports.terminal import print_screen
-from zl_bench.reports.view import ScreenView, axis_sentence, counts_sentence, screen_view, verdict_sentence
+from zl_bench.reports.view import HEADINGS, ScreenView, axis_sentence, counts_sentence, screen_view, verdict_sentence
 
 ADD = OperatorVerdict(
     operator="add", dtype="-", verdict=Verdict.NO_IR_DIFF, rows=2, changed_rows=0, kernels=1, converts_before=1,
@@ -25,6 +25,7 @@ TRANSPOSE = replace(
     ADD, operator="transpose", verdict=Verdict.IR_CHANGED, changed_rows=1, converts_after=11, first_stage="ttgir",
     machine_code="differs",
 )  # fmt: skip
+DIFFERS = "differs (largest absolute 1.2e-05, relative 0.003)"
 VIEW = replace(ADD, operator="view", verdict=Verdict.NO_KERNEL, kernels=0, machine_code="-")
 ALL = [MM, TRANSPOSE, ADD, VIEW]
 
@@ -48,6 +49,28 @@ def test_the_cells() -> None:
     assert rows["transpose"][2:8] == ("1/2", "1", "1 -> 11", "ttgir", "differs", "none")
     assert rows["add"][-1] == "skip it"
     assert rows["view"][4] == "-"
+
+
+def test_outputs_have_a_column_only_where_any_were_compared() -> None:
+    assert view(ALL).headings == HEADINGS
+    compared = [replace(ADD, numerics="same"), VIEW, replace(TRANSPOSE, numerics=DIFFERS, reason="ttgir differs: k")]
+    shown = view(compared)
+    assert shown.headings[-3:] == ("pins", "numerics", "what it means")
+    assert [row.cells[-2] for row in shown.rows] == ["same", "n/a", "differs"]
+    assert [row.reason for row in shown.rows] == [
+        "", "", "ttgir differs: k; outputs differ (largest absolute 1.2e-05, relative 0.003)",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("width", [40, 80, 88, 89, 118, 119, 200])
+def test_no_width_of_terminal_loses_the_column_of_outputs(width: int) -> None:
+    text = printed(
+        view([replace(ADD, numerics="same"), replace(TRANSPOSE, numerics=DIFFERS)]), terminal=True, width=width
+    )
+    for cell in ("NO_IR_DIFF", "1 -> 11", "ttgir", "none", "numerics", "same", "skip it"):
+        assert cell in text
+    assert "…" not in text
+    assert "outputs differ (largest absolute 1.2e-05, relative 0.003)" in " ".join(text.split())
 
 
 def test_one_sentence_for_each_verdict_that_occurs() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
@@ -15,6 +15,7 @@ from zl_bench.model import (
     BrokenRow,
     FailedRow,
     KernelIdentity,
+    Numerics,
     OneSidedRow,
     PairedRow,
     Row,
@@ -32,6 +33,8 @@ STUCK_SHARE, STUCK_FACTOR = 0.5, 10.0
 what it took on the other side. Else the limit was short, which says nothing about the switch."""
 
 Keyed = TypeVar("Keyed", Row, FailedRow)
+
+NOTHING_COMPARED: Mapping[RowKey, Numerics] = {}
 
 OTHER: dict[Side, Side] = {"before": "after", "after": "before"}
 
@@ -68,8 +71,18 @@ class _Half:
     failed: dict[RowKey, FailedRow] = field(default_factory=dict)
 
 
-def sort_node(before: Run, after: Run, prints: Fingerprints, rules: StageRules, again: Run | None = None) -> SortedNode:
-    """Put every row of two runs of one node where it belongs; `again` is the before side's repetition (self-check)."""
+def sort_node(
+    before: Run,
+    after: Run,
+    prints: Fingerprints,
+    rules: StageRules,
+    again: Run | None = None,
+    numerics: Mapping[RowKey, Numerics] = NOTHING_COMPARED,
+) -> SortedNode:
+    """Put every row of two runs of one node where it belongs.
+
+    `again` is the before side's repetition (self-check); `numerics` is how the outputs of its rows compare.
+    """
     before, after = captured(before), captured(after)
     halves: dict[Side, _Half] = {"before": _half(before, prints, rules), "after": _half(after, prints, rules)}
     repeated = _half(again, prints, rules) if again is not None else None
@@ -85,7 +98,8 @@ def sort_node(before: Run, after: Run, prints: Fingerprints, rules: StageRules, 
             repetition = repeated.rows.get(key)
             unchecked += repetition is None
             unstable = self_differences(row, repetition, prints, rules)
-        paired.append(pair_rows(row, right.rows[key], prints, rules, unstable))
+        compared = pair_rows(row, right.rows[key], prints, rules, unstable)
+        paired.append(replace(compared, numerics=numerics.get(key)))
 
     broken: list[BrokenRow] = []
     one_sided: list[OneSidedRow] = []

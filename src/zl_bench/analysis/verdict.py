@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from zl_bench.analysis.nodes import SortedNode, sort_node
+from zl_bench.analysis.nodes import NOTHING_COMPARED, SortedNode, sort_node
+from zl_bench.analysis.numerics import summarise_numerics
 from zl_bench.analysis.pairing import summary_machine_code
 from zl_bench.analysis.pins import summarise_pins
 from zl_bench.analysis.prints import Fingerprints, StageRules
@@ -18,7 +19,9 @@ from zl_bench.model import (
     SIDES,
     JudgedOperator,
     NodeVerdict,
+    Numerics,
     OperatorVerdict,
+    RowKey,
     Run,
     Side,
     Status,
@@ -37,6 +40,7 @@ def judge(
     *,
     seconds: float = 0.0,
     again: Mapping[str, Run] | None = None,
+    numerics: Mapping[str, Mapping[RowKey, Numerics]] | None = None,
 ) -> JudgedOperator:
     """Judge one operator from the (before, after) runs of its nodes.
 
@@ -48,9 +52,13 @@ def judge(
         rules: the order of the stages, the criterion and the machine-code stages.
         seconds: wall-clock seconds that the operator took, for the table.
         again: the before side's repetition per node (self-check); kernels that differ from themselves do not count.
+        numerics: per node and row, how the outputs of the sides compare; it is told and decides nothing.
     """
-    repeated = again or {}
-    sorted_nodes = [sort_node(first, second, prints, rules, repeated.get(first.node)) for first, second in nodes]
+    repeated, compared = again or {}, numerics or {}
+    sorted_nodes = [
+        sort_node(first, second, prints, rules, repeated.get(first.node), compared.get(first.node, NOTHING_COMPARED))
+        for first, second in nodes
+    ]
     return JudgedOperator(
         _summary(operator, dtype, sorted_nodes, rules, seconds),
         tuple(_node_verdict(operator, dtype, node, rules) for node in sorted_nodes),
@@ -85,6 +93,7 @@ def _summary(
         failed_runs=sum(_run_failed(node, side) for node in nodes for side in SIDES),
         guessed_rows=sum(bool(row.guesses) for row in paired),
         unstable_kernels=len({launch.identity for launch in launches if launch.unstable}),
+        numerics=summarise_numerics(row.numerics for row in paired),
     )
 
 

@@ -19,7 +19,7 @@ def show(root: Path, operator: str, row: int | None, stage: str | None) -> None:
 
     ROOT is the folder of a screen. The recorded files are read and compared again, so an old root is judged by this
     version's rules. Without --row, every row is listed with its kernels, what makes each of them one kernel on both
-    sides, and which of its stages differ.
+    sides, and which of its stages differ; where outputs were sampled and differ between the sides, by how much.
     """
     for line in show_operator(root, operator, row, stage):
         click.echo(line)

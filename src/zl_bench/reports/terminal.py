@@ -8,7 +8,7 @@ from rich.table import Table
 from rich.text import Text
 
 from zl_bench.model import Verdict
-from zl_bench.reports.view import ScreenView
+from zl_bench.reports.view import HEADINGS, ScreenView
 
 STYLES = {
     Verdict.BROKEN: "bold red",
@@ -22,18 +22,24 @@ WIDE = 110
 """Columns of a terminal that hold the whole table."""
 NARROW = 80
 """Columns of a terminal that hold all of it but the widest column; with fewer, cells would be cropped."""
+ANOTHER = 9
+"""What each column beyond the usual ones takes of them."""
 
 
 def print_screen(view: ScreenView, console: Console) -> None:
     """Print the report. Text from operators and compilers is shown as it is, never read as markup."""
-    if console.is_terminal and console.width >= NARROW:
+    if console.is_terminal and console.width >= NARROW + _further(view):
         _print_table(view, console)
     else:
         _print_lines(view, console)
 
 
+def _further(view: ScreenView) -> int:
+    return ANOTHER * (len(view.headings) - len(HEADINGS))
+
+
 def _print_table(view: ScreenView, console: Console) -> None:
-    wide = console.width >= WIDE
+    wide = console.width >= WIDE + _further(view)
     table = Table(title=Text(view.title), title_justify="left", box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
     name, *short, meaning = view.headings
     table.add_column(name, overflow="fold")

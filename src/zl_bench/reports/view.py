@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from zl_bench.analysis.axis import AxisState, advice, may_skip
+from zl_bench.analysis.numerics import NOT_COMPARED
 from zl_bench.model import OperatorVerdict, Status, Verdict
 
 HEADINGS = (
@@ -20,11 +21,13 @@ HEADINGS = (
     "pins",
     "what it means",
 )
+NUMERICS_HEADING = "numerics"
+"""Stands before what it means, where outputs of any operator were compared."""
 
 
 @dataclass(frozen=True)
 class TableRow:
-    """One operator: a cell per heading, and the reason that stands below it when there is one."""
+    """One operator: a cell per heading, and what stands below it: the reason, and by how much outputs differ."""
 
     verdict: Verdict
     cells: tuple[str, ...]
@@ -58,11 +61,12 @@ def screen_view(
 ) -> ScreenView:
     """The view of a screen. `verdicts` come in table order (BROKEN first); `axis` is the switch as it was given."""
     skippable = any(may_skip(entry, state) for entry in verdicts)
+    with_numerics = any(entry.numerics != NOT_COMPARED for entry in verdicts)
     present = [verdict for verdict in Verdict if any(entry.verdict is verdict for entry in verdicts)]
     return ScreenView(
         title=f"{axis} (null control)" if state is AxisState.NULL_CONTROL else axis,
-        headings=HEADINGS,
-        rows=tuple(_row(verdict, state) for verdict in verdicts),
+        headings=(*HEADINGS[:-1], NUMERICS_HEADING, HEADINGS[-1]) if with_numerics else HEADINGS,
+        rows=tuple(_row(verdict, state, with_numerics=with_numerics) for verdict in verdicts),
         sentences=tuple(
             (verdict, verdict_sentence(verdict, state, criterion, skippable=skippable)) for verdict in present
         ),
@@ -135,9 +139,10 @@ def operator_name(verdict: OperatorVerdict) -> str:
     return verdict.operator if verdict.dtype == "-" else f"{verdict.operator}:{verdict.dtype}"
 
 
-def _row(verdict: OperatorVerdict, state: AxisState) -> TableRow:
+def _row(verdict: OperatorVerdict, state: AxisState, *, with_numerics: bool) -> TableRow:
     before, after = verdict.converts_before, verdict.converts_after
     converts = str(before) if before == after else f"{before} -> {after}"
+    numerics, _, size = verdict.numerics.partition(" (")  # how much they differ by is too long for a cell
     status = "" if verdict.status is Status.COMPLETE else f" [{verdict.status.value}]"
     cells = (
         operator_name(verdict),
@@ -148,9 +153,11 @@ def _row(verdict: OperatorVerdict, state: AxisState) -> TableRow:
         verdict.first_stage,
         verdict.machine_code,
         verdict.pins,
+        *((numerics,) if with_numerics else ()),
         advice(verdict, state) + status,
     )
-    return TableRow(verdict.verdict, cells, verdict.reason)
+    told = (verdict.reason, f"outputs differ ({size}" if size else "")
+    return TableRow(verdict.verdict, cells, "; ".join(part for part in told if part))
 
 
 def _when_to_skip(state: AxisState, skippable: bool) -> str:

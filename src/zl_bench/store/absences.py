@@ -6,7 +6,7 @@ import signal
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from zl_bench.analysis.wording import counted, listed
+from zl_bench.analysis.wording import counted, listed, one_line
 from zl_bench.model import Absence, FailedRow, ProcessOutcome
 from zl_bench.store.events import Event, number, of_kind, text
 
@@ -62,6 +62,9 @@ def _record_cut_short(record: Record, activity: str) -> Absence | None:
     outcome = record.outcome
     if record.damage:
         return Absence("crashed", record.damage)
+    given_up = _given_up(record)
+    if given_up is not None:
+        return given_up
     end = next(of_kind(record.events, "end"), None)
     if end is None:
         status = f"the process ended with exit status {outcome.code} before the end of its record"
@@ -70,6 +73,18 @@ def _record_cut_short(record: Record, activity: str) -> Absence | None:
     if outcome.code not in (0, exit_status):
         return Absence("crashed", _listed(f"exit status {outcome.code} after its last event", outcome.detail))
     return _session_cut_short(record.events, end, activity)
+
+
+def _given_up(record: Record) -> Absence | None:
+    """A process that timing left unusable and that no other followed; one that was followed took nothing from the run."""
+    turns = [event for event in record.events if event.get("event") in ("begin", "abandoned")]
+    if not turns or turns[-1].get("event") != "abandoned":
+        return None
+    method, why = (text(turns[-1], name) or "unknown" for name in ("method", "why"))
+    told = _listed(f"method {method}", why, one_line(text(turns[-1], "message")))
+    reason = f"given up: timing left its process unusable ({told}), and no other went on, see run.log"
+    detail = record.outcome.detail
+    return Absence("crashed", detail if detail.startswith("given up") else _listed(reason, detail))
 
 
 def _session_cut_short(events: Sequence[Event], end: Event, activity: str) -> Absence | None:

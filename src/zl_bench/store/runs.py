@@ -3,30 +3,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict
-from itertools import pairwise
 from pathlib import Path
 
 from zl_bench.analysis.shapes import shape_text
 from zl_bench.errors import EnvironmentUnfit
 from zl_bench.inside.zl_probe.wire import EVENTS_FILE, INPUT_FILE, read_events
-from zl_bench.model import (
-    BenchmarkShapes,
-    FailedRow,
-    Kernel,
-    KernelIdentity,
-    MissingPin,
-    Pin,
-    ProcessOutcome,
-    Row,
-    RowKey,
-    Run,
-    Side,
-    StageText,
-)
+from zl_bench.model import BenchmarkShapes, ProcessOutcome, Run, Side
 from zl_bench.store.absences import Record, absence
 from zl_bench.store.events import Event, number, of_kind, text
+from zl_bench.store.rows import distinct_pins, read_rows, seconds_told
 
 OUTCOME_FILE = "outcome.json"
 
@@ -39,17 +26,15 @@ def read_run(directory: Path, node: str, side: Side, outcome: ProcessOutcome) ->
     events, damage = _events(directory / EVENTS_FILE)
     try:
         return _run(directory, node, side, events, damage, outcome)
-    except (KeyError, AttributeError, TypeError, ValueError) as error:
+    except (KeyError, AttributeError, TypeError, ValueError, OverflowError) as error:
         damage = f"{EVENTS_FILE} holds an event that can not be understood ({type(error).__name__}: {error})"
         return _run(directory, node, side, (), damage, outcome)
 
 
 def _run(directory: Path, node: str, side: Side, events: Sequence[Event], damage: str, outcome: ProcessOutcome) -> Run:
-    kernels = {str(event["id"]): _kernel(directory, event) for event in of_kind(events, "kernel")}
-    rows, unknown = _rows(events, kernels)
-    # Of a row that is told twice the last word counts: it also knows whether the failure ended the test.
-    told = {row.key: row for row in (*unknown, *(_failed_row(event) for event in of_kind(events, "row_failed")))}
-    failed = tuple(told.values())
+    rows, failed = read_rows(directory, events)
+    pins, missing_pins = distinct_pins(events)
+    spans = seconds_told(events)
     begin: Event = next(of_kind(events, "begin"), {})
     end: Event = next(of_kind(events, "end"), {})
     return Run(
@@ -58,11 +43,8 @@ def _run(directory: Path, node: str, side: Side, events: Sequence[Event], damage
         directory=directory,
         rows=rows,
         failed_rows=failed,
-        pins=tuple(_pin(event) for event in of_kind(events, "pin")),
-        missing_pins=tuple(
-            MissingPin(*(text(event, key) for key in ("tuner", "key", "reason")))
-            for event in of_kind(events, "pin_missing")
-        ),
+        pins=pins,
+        missing_pins=missing_pins,
         compiles=sum(1 for _ in of_kind(events, "compile")),
         cached_kernels=number(end, "cached_kernels"),
         foreign_kernels=tuple(
@@ -72,8 +54,11 @@ def _run(directory: Path, node: str, side: Side, events: Sequence[Event], damage
         environment=dict(begin),
         shapes=tuple(_benchmark_shapes(event) for event in of_kind(events, "shapes")),
         left_processes=outcome.left,
-        unfinished_seconds=_unfinished_seconds(events, outcome),
-        limit_seconds=outcome.seconds if outcome.kind == "timeout" else None,
+        # The outcome's seconds are those of all processes of the run together, its limit is the last one's.
+        unfinished_seconds=outcome.seconds - sum(spans) if outcome.seconds is not None and spans else None,
+        limit_seconds=(
+            outcome.seconds - sum(spans[:-1]) if outcome.seconds is not None and outcome.kind == "timeout" else None
+        ),
     )
 
 
@@ -128,99 +113,12 @@ def _events(path: Path) -> tuple[list[Event], str]:
     return events, ""
 
 
-def _kernel(directory: Path, event: Event) -> Kernel:
-    identity = KernelIdentity(
-        name=text(event, "name"),
-        signature=text(event, "signature"),
-        constants=text(event, "constants"),
-        attributes=text(event, "attributes"),
-        num_warps=number(event, "num_warps"),
-        num_stages=number(event, "num_stages"),
-        num_ctas=number(event, "num_ctas"),
-    )
-    shared = event.get("shared")
-    stages = tuple(
-        StageText(name, directory / str(stage["file"]), str(stage.get("sha256") or ""))
-        for name, stage in event.get("stages", {}).items()
-    )
-    return Kernel(identity, None if shared is None else int(shared), stages, text(event, "configuration"))
-
-
-def _key(event: Event) -> RowKey:
-    return RowKey(
-        node=text(event, "node"),
-        operator=text(event, "operator"),
-        dtype=text(event, "dtype"),
-        ordinal=number(event, "ordinal"),
-        detail=text(event, "detail"),
-    )
-
-
-def _rows(events: Sequence[Event], kernels: Mapping[str, Kernel]) -> tuple[tuple[Row, ...], list[FailedRow]]:
-    """The measured rows; one that names a kernel which was never recorded can not be compared and is a failed row."""
-    rows: list[Row] = []
-    failed: list[FailedRow] = []
-    seconds = _row_seconds(events)
-    for event in of_kind(events, "row"):
-        names = [str(name) for name in event.get("launches", [])]
-        unknown = [name for name in names if name not in kernels]
-        if unknown:
-            failed.append(FailedRow(_key(event), "read", f"launched kernel {unknown[0]} was never recorded"))
-        else:
-            launches, ran = tuple(kernels[name] for name in names), event.get("ran")
-            key, guesses = _key(event), number(event, "guesses")
-            rows.append(Row(key, launches, guesses, None if ran is None else dict(ran), seconds.get(key)))
-    return tuple(rows), failed
-
-
-def _row_seconds(events: Sequence[Event]) -> dict[RowKey, float]:
-    """How long each row took: since the one before it, measured or failed, or since the run began."""
-    seconds: dict[RowKey, float] = {}
-    times = [event for event in events if event.get("event") in ("begin", "row", "row_failed")]
-    for earlier, event in pairwise(times):
-        if event.get("event") == "row" and "t" in earlier and "t" in event:
-            seconds[_key(event)] = float(event["t"]) - float(earlier["t"])
-    return seconds
-
-
-def _unfinished_seconds(events: Sequence[Event], outcome: ProcessOutcome) -> float | None:
-    """How long a run that was ended had been at what followed its last row."""
-    times = [event for event in events if event.get("event") in ("begin", "row", "row_failed") and "t" in event]
-    if outcome.seconds is None or not times:
-        return None
-    return outcome.seconds - (float(times[-1]["t"]) - float(times[0]["t"]))
-
-
-def _failed_row(event: Event) -> FailedRow:
-    return FailedRow(
-        key=_key(event),
-        phase="compile" if event.get("phase") == "compile" else "run",
-        message=text(event, "message"),
-        kernel=text(event, "kernel"),
-        stage=text(event, "stage"),
-        whole_test=bool(event.get("whole_test")),
-    )
-
-
 def _benchmark_shapes(event: Event) -> BenchmarkShapes:
     return BenchmarkShapes(
         operator=text(event, "operator"),
         classes=tuple(str(name) for name in event.get("classes") or ()),
         shapes=tuple(shape_text(shape) for shape in event.get("shapes") or ()),
         file=text(event, "file"),
-    )
-
-
-def _pin(event: Event) -> Pin:
-    how = event.get("how")
-    return Pin(
-        tuner=text(event, "tuner"),
-        key=text(event, "key"),
-        configuration=text(event, "configuration"),
-        position=number(event, "position"),
-        candidates=number(event, "candidates"),
-        how=how if how in ("first", "all", "replayed") else "tuned",
-        origin=text(event, "origin"),
     )
 
 

@@ -10,6 +10,7 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, fields, replace
+from math import isfinite
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +34,7 @@ COLUMNS = (
     "reason",
     "seconds",
     "status",
+    "numerics",
 )
 """The columns of screen.tsv, in order; each is a field of OperatorVerdict."""
 
@@ -166,7 +168,13 @@ def _node_record(node: NodeVerdict) -> dict[str, Any]:
 
 def _row_record(row: PairedRow) -> dict[str, Any]:
     record = asdict(replace(row, launches=()))
+    if record["numerics"] is not None:  # JSON has no infinite numbers: those are written as text, `inf`
+        record["numerics"] = {name: _json_number(value) for name, value in record["numerics"].items()}
     del record["launches"]
     told = {launch: asdict(launch) for launch in set(row.launches)}  # a row may launch one kernel 10,000 times
     record["kernels"] = [told[launch] for launch in row.launches]
     return record
+
+
+def _json_number(value: object) -> object:
+    return str(value) if isinstance(value, float) and not isfinite(value) else value

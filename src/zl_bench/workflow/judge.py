@@ -9,13 +9,14 @@ import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
+from zl_bench.analysis.numerics import compare_runs
 from zl_bench.analysis.prints import Fingerprints, StageFingerprint, StageRules, Unreadable
 from zl_bench.analysis.shapes import note_shapes
 from zl_bench.analysis.verdict import judge
 from zl_bench.errors import ZlBenchError
 from zl_bench.ir.fingerprint import fingerprint
 from zl_bench.ir.stages import MACHINE_CODE_STAGES, order_stages
-from zl_bench.model import AskedShapes, JudgedOperator, Run, StageText
+from zl_bench.model import AskedShapes, JudgedOperator, OutputSample, Run, StageText
 
 DEFAULT_CRITERION = "ttgir"
 
@@ -46,7 +47,8 @@ def judge_operator(
     runs = [*(run for pair in nodes for run in pair), *(again or {}).values()]
     stages = list(recorded_stages(runs))
     prints = (fingerprints or StageFingerprints()).of(stages)
-    judged = judge(operator, dtype, nodes, prints, stage_rules(stages, criterion), seconds=seconds, again=again)
+    rules, numerics = stage_rules(stages, criterion), compare_runs(nodes, read_sample)
+    judged = judge(operator, dtype, nodes, prints, rules, seconds=seconds, again=again, numerics=numerics)
     return judged if shapes is None else note_shapes(judged, nodes, shapes)
 
 
@@ -100,6 +102,15 @@ def read_stage(stage: StageText) -> bytes | Unreadable:
     if stage.sha256 and hashlib.sha256(content).hexdigest() != stage.sha256:
         return Unreadable(f"{stage.path.name} is not the file that the run recorded (SHA-256 differs)")
     return content
+
+
+def read_sample(sample: OutputSample) -> bytes | None:
+    """The elements that were sampled of an output, unless they are gone or no longer what the run recorded."""
+    try:
+        content = sample.path.read_bytes()
+    except OSError:
+        return None
+    return content if hashlib.sha256(content).hexdigest() == sample.sha256 else None
 
 
 def _fingerprint(stage: str, content: bytes) -> StageFingerprint | Unreadable:

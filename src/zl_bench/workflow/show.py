@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from zl_bench.analysis.nodes import distinct_rows
+from zl_bench.analysis.numerics import describe_size
 from zl_bench.analysis.pairing import match_launches
 from zl_bench.analysis.prints import Unreadable
 from zl_bench.analysis.reasons import describe_broken, describe_row
@@ -15,7 +16,17 @@ from zl_bench.analysis.wording import counted
 from zl_bench.errors import UsageError, ZlBenchError
 from zl_bench.ir.diff import unified_diff
 from zl_bench.ir.stages import order_stages
-from zl_bench.model import AskedShapes, JudgedOperator, Kernel, Launch, NodeVerdict, PairedRow, Run, split_entry
+from zl_bench.model import (
+    AskedShapes,
+    JudgedOperator,
+    Kernel,
+    Launch,
+    NodeVerdict,
+    Numerics,
+    PairedRow,
+    Run,
+    split_entry,
+)
 from zl_bench.store.layout import SHAPES_FILE
 from zl_bench.store.request import ScreenRequest, read_request
 from zl_bench.store.screened import LoadedOperator, load_operator
@@ -142,11 +153,17 @@ def _row_lines(shown: ShownRow) -> Iterator[str]:
     first = f", first difference at {row.first_stage}" if row.first_stage != "-" else ""
     order = f", launch sequence {row.sequence}" if row.sequence != "same" else ""
     guesses = f", {counted(row.guesses, 'guessed value')}" if row.guesses else ""
-    yield f"  row {shown.number}  {describe_row(row.key)}  {state}{first}{order}{guesses}"
+    outputs = f", {_outputs(row.numerics)}" if row.numerics is not None and not row.numerics.same else ""
+    yield f"  row {shown.number}  {describe_row(row.key)}  {state}{first}{order}{guesses}{outputs}"
     if not row.launches:
         yield "    no Triton kernel was launched"
     for launch, before, after in shown.matches:
         yield from _launch_lines(launch, before, after)
+
+
+def _outputs(numerics: Numerics) -> str:
+    """By how much the outputs of the two sides differ, or in what else."""
+    return f"outputs differ ({numerics.note or describe_size(numerics.largest_absolute, numerics.largest_relative)})"
 
 
 def _launch_lines(launch: Launch, before: Kernel | None, after: Kernel | None) -> Iterator[str]:
