@@ -105,7 +105,8 @@ class TorchDevice:
             with self.module.graph(graph, stream=self.module.current_stream(), capture_error_mode="thread_local"):
                 body()
         except Exception as error:
-            raise Untrustworthy(f"{type(error).__name__}: {error}") from error
+            first = error.__context__ or error  # ending a spoilt capture raises too, and says less
+            raise Untrustworthy(f"{type(first).__name__}: {first}") from error
         finally:
             if collecting:
                 gc.enable()
