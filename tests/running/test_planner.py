@@ -115,9 +115,11 @@ def test_no_dtype_and_no_pins(tmp_path: Path) -> None:
 
 def test_timing_and_numerics_are_asked_for_where_they_are_planned(tmp_path: Path) -> None:
     plan = replace(plan_for(tmp_path / "run"), target=None, timing=Timing("graph", "warm", True), numerics=True)
+    plan = replace(plan, device="musa")
     given = case.load_input(str(prepare(plan, {})))
     assert given["timing"] == {"method": "graph", "l2": "warm", "baseline": True}
     assert given["numerics"] is True
+    assert given["device"] == "musa"
     assert given["target"] is None
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -79,8 +79,12 @@ class SimulatedServers:
     outcome: Callable[[Given], ProcessOutcome] = lambda _: EXITED
     found: Mapping[Side, dict[str, Any]] = field(default_factory=dict)
     pipeline: tuple[str, ...] | None = ("add_coalesce", "pipeline", "pipeline")
+    card_target: str | None = "cuda:90"
+    timer: Mapping[str, Any] | ProcessOutcome = field(default_factory=dict)
+    """The answer of the timer's self-test, or how the child ended that should have given it."""
     runs: list[Given] = field(default_factory=list)
     unfit: str = ""
+    asked_of_timer: list[tuple[str, tuple[str, ...]]] = field(default_factory=list)
 
     async def __aenter__(self) -> SimulatedServers:
         return self
@@ -108,6 +112,19 @@ class SimulatedServers:
         if self.pipeline is None:
             return ProcessOutcome("exited", 70)
         out.write_text(json.dumps({"target": target, "passes": self.pipeline}), encoding="utf-8")
+        return EXITED
+
+    async def target(self, out: Path, timeout: float) -> ProcessOutcome:
+        if self.card_target is None:
+            return ProcessOutcome("exited", 70)
+        out.write_text(json.dumps({"target": self.card_target}), encoding="utf-8")
+        return EXITED
+
+    async def selftest(self, device: str, methods: Sequence[str], out: Path, timeout: float) -> ProcessOutcome:
+        self.asked_of_timer.append((device, tuple(methods)))
+        if isinstance(self.timer, ProcessOutcome):
+            return self.timer
+        out.write_text(json.dumps(self.timer), encoding="utf-8")
         return EXITED
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from collections import namedtuple
 from collections.abc import Mapping
 from pathlib import Path
@@ -12,11 +13,12 @@ import pytest
 
 from tests.workflow.simulated import SimulatedServers, versions
 from zl_bench.backends.vendors import backend_named
+from zl_bench.errors import EnvironmentUnfit
 from zl_bench.model import Side
 from zl_bench.running.side_server import SidePlan
 from zl_bench.running.switch import Switch, parse_switch
 from zl_bench.workflow import doctor
-from zl_bench.workflow.doctor import Finding, diagnose
+from zl_bench.workflow.doctor import Finding, diagnose, why
 
 Usage = namedtuple("Usage", "total used free")
 
@@ -96,7 +98,7 @@ def test_no_triton_ends_the_examination_with_the_log_s_last_words(examine) -> No
     )
     assert list(findings)[-1] == "interpreter"
     assert not findings["interpreter"].good
-    assert findings["interpreter"].text == "The side can not start. (No module named triton)"
+    assert findings["interpreter"].text == "The side can not start (No module named triton)"
     assert "pip install" in findings["interpreter"].remedy
 
 
@@ -107,6 +109,16 @@ def test_a_target_that_can_not_be_compiled_for(examine) -> None:
     assert "could not be listed" in findings["target"].text
     assert findings["target"].text.endswith("(no such arch)")
     assert "--target" in findings["target"].remedy
+
+
+def test_the_last_words_are_those_of_the_child_that_was_asked(tmp_path: Path) -> None:
+    (tmp_path / "before.log").write_text("the server's own\n")
+    (tmp_path / "asked-1").mkdir()
+    log = tmp_path / "asked-1" / "answer.json.log"
+    log.write_text("Traceback\nRuntimeError: no such arch\n\n")
+    os.utime(tmp_path / "before.log", (1, 1))
+    error = EnvironmentUnfit(f"It could not be listed (exited 70); see {log}.")
+    assert why(error, tmp_path) == "It could not be listed (exited 70) (RuntimeError: no such arch)"
 
 
 def test_a_full_disk_is_a_finding(examine, monkeypatch: pytest.MonkeyPatch) -> None:

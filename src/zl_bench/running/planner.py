@@ -65,6 +65,8 @@ class RunPlan:
     """None times nothing."""
     numerics: bool = False
     """Whether the outputs of each row's first call are sampled; for a card, since nothing is computed without one."""
+    device: str = ""
+    """torch's module for the card, such as `cuda`; empty without one."""
 
 
 def prepare(plan: RunPlan, environment: Mapping[str, str]) -> Path:
@@ -131,6 +133,8 @@ def _given(plan: RunPlan) -> dict[str, Any]:
         given["timing"] = asdict(plan.timing)
     if plan.numerics:
         given["numerics"] = True
+    if plan.device:
+        given["device"] = plan.device
     return given
 
 

@@ -103,6 +103,7 @@ async def run_node(
         dtype_by="parameter" if settings.suite.dtype_option is None else "option",
         timing=settings.timing,
         numerics=settings.target is None,
+        device=backend.torch_device if backend is not None and settings.target is None else "",
     )
     outcome = await run_case(plan, servers, settings.timeout)
     write_outcome(directory, outcome)

@@ -16,14 +16,15 @@ input.json::
 
     optional:
      "timing": {"method": "graph" | "queued" | "direct", "l2": "cold" | "warm", "baseline": true | false}
-     "numerics": true
+     "numerics": true, "device": "cuda"
      "continue": {"from_call": 17, "avoid": {"17": ["graph"]}, "queue_rest": false}
 
 Without "timing" nothing is timed. "baseline": what the suite compares the operator with is run and timed too. "numerics": the
-outputs of each row's first call are sampled. With "continue" this process goes on in the directory of one that had to be given
-up: of the calls that the benchmark itself times, counted from 0, those before from_call are neither run nor recorded, `avoid`
-names the methods that a call must not be timed by, and with queue_rest none is timed by graph; pins that the given-up process
-recorded are in its "records", to be replayed where they fit while mode "tune" chooses the rest.
+outputs of each row's first call are sampled. "device": torch's module for the card, `cuda` where it is not told.
+With "continue" this process goes on in the directory of one that had to be given up: of the calls that the benchmark itself
+times, counted from 0, those before from_call are neither run nor recorded, `avoid` names the methods that a call must not be
+timed by, and with queue_rest none is timed by graph; pins that the given-up process recorded are in its "records", to be
+replayed where they fit while mode "tune" chooses the rest.
 
 compat_plugins and dtype_by may be absent: no such plugins, and the dtype is a test's parameter. With "option" the suite was
 told the dtype by an argument, so only tests with a dtype parameter of another value are deselected.

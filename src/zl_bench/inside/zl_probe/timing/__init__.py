@@ -5,6 +5,7 @@
     device     what the methods need of a device; torch_device is the real one
     warmup     load until the clock is steady      watchdog   notices a device that never answers
     nvml       the card's clock, temperature, power and processes, for NVIDIA
+    random_numbers   leaves them as they were      selftest   times calls of known length, for `doctor`
     summary    median, quartiles and minimum of the samples
 
 Only torch_device and nvml touch a card; everything else takes them as arguments.
