@@ -17,6 +17,14 @@ from tests.integration.running import NULL, ODD, command, events, processes_ment
 SIDES = ("--switch", "ZL_TEST_SIDE=before..after", "--force")
 
 
+@pytest.fixture(autouse=True)
+def _heeded_interrupts():
+    """A shell has what it starts in the background ignore Ctrl-C, which these tests would pass on to the tool."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 @pytest.fixture(scope="module")
 def odd(tmp_path_factory):
     """All the operators that misbehave, screened together; the marker is in the environment of every process."""
@@ -125,13 +133,7 @@ def start(root: Path, marker: str, *operators: str, jobs: int = 1, **env: str) -
         stderr=subprocess.PIPE,
         text=True,
         env={**os.environ, "PYTHONFAULTHANDLER": "1", **env},
-        preexec_fn=heed_interrupts,
     )  # fmt: skip
-
-
-def heed_interrupts() -> None:
-    """A shell has what it starts in the background ignore Ctrl-C, and tests that run there would pass that on."""
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def ended(tool: subprocess.Popen[str], patience: float = 60) -> tuple[str, str]:
