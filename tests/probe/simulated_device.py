@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import deque
+
 from zl_probe.timing.device import CanNot, Untrustworthy
 
 
@@ -44,9 +46,12 @@ class SimulatedDevice:
     """Work takes the milliseconds that it says; the host spends `launch_ms` on each.
 
     `poisons`: a capture fails. `waiting`: each call makes the host wait. `blocks`, `graphs`: what it can do at all.
+    `queue`: how much it takes before the host has to wait. `broken`: it answers with an error from then on.
     """
 
-    def __init__(self, *, launch_ms=0.001, flush_ms=0.08, poisons=False, waiting=False, blocks=True, graphs=True):
+    def __init__(
+        self, *, launch_ms=0.001, flush_ms=0.08, poisons=False, waiting=False, blocks=True, graphs=True, queue=100_000
+    ):
         self.host_ms = 0.0
         self.free_ms = 0.0
         self.launch_ms = launch_ms
@@ -57,6 +62,8 @@ class SimulatedDevice:
         self.replays = self.released = self.flushes = 0
         self.random = 7
         self._captured = None
+        self._ends = deque(maxlen=queue)
+        self.broken = False
 
     def call(self, milliseconds):
         """A call that keeps the device busy for so long, and draws a random number."""
@@ -74,14 +81,19 @@ class SimulatedDevice:
         if self._captured is not None:
             self._captured.append(item)
             return
+        if len(self._ends) == self._ends.maxlen:
+            self.host_ms = max(self.host_ms, self._ends[0])
         self.host_ms += self.launch_ms
         self.free_ms = max(self.free_ms, self.host_ms)
         if isinstance(item, SimulatedEvent):
             item.at = self.free_ms
         else:
             self.free_ms += item
+        self._ends.append(self.free_ms)
 
     def synchronize(self):
+        if self.broken:
+            raise RuntimeError("simulated: the device is broken")
         self.host_ms = max(self.host_ms, self.free_ms)
 
     def event(self, *, in_graph=False):

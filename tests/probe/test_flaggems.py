@@ -8,7 +8,17 @@ pytestmark = pytest.mark.integration
 
 BASE = """
 import pytest
+from enum import Enum
 from triton.testing import do_bench
+
+class Mode(Enum):
+    KERNEL = "kernel"
+    OPERATOR = "operator"
+    WRAPPER = "wrapper"
+    CUDAGRAPH = "cudagraph"
+
+class Config:
+    mode = Mode.KERNEL
 
 class Benchmark:
     def __init__(self, op_name, torch_op, gems_op, dtypes):
@@ -24,6 +34,8 @@ class Benchmark:
         return list(args)
 
     def get_latency(self, op, *args):
+        if Config.mode in (Mode.OPERATOR, Mode.WRAPPER):
+            return op(*args)
         return do_bench(lambda: op(*args))
 
     def run(self, asked=None):
@@ -62,6 +74,13 @@ def fails_late(n):
 @pytest.mark.copy_mark
 def test_copy():
     Copies("copy.printed", refuse, copy, ["torch.float16", "torch.float32"]).run()
+
+@pytest.mark.parametrize("mode", list(base.Mode))
+@pytest.mark.modes
+def test_modes(mode, monkeypatch):
+    monkeypatch.setattr(base.Config, "mode", mode)
+    Copies(mode.value, refuse, copy, ["torch.float16"]).run()
+    assert base.Config.mode is mode
 
 @pytest.mark.fails
 def test_fails_late():
@@ -132,3 +151,13 @@ def test_a_dtype_that_the_operator_lacks_is_named_with_those_it_has(cases, suite
     assert (event["dtype"], event["available"]) == ("float16", ["complex64"])
     assert "can't be supported" in json.dumps(ran.one("test"))
     assert not ran.of("row_failed"), "no row was tried"
+
+
+def test_every_mode_of_its_own_makes_rows(cases, suite):
+    ran = run(cases, suite, "test_modes")
+    assert [(row["operator"], row["detail"]) for row in ran.of("row")] == [
+        (mode, detail)
+        for mode in ("kernel", "operator", "wrapper", "cudagraph")
+        for detail in ("[64]", "[128]", "[256]")
+    ]
+    assert {test["outcome"] for test in ran.of("test")} == {"passed"}

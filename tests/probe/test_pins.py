@@ -189,3 +189,25 @@ def test_tune_records_what_the_tuner_itself_chose(cases):
     assert ran.notes()["timed"] == 3
     assert ran.pins() == [(2, 3, "tuned")]
     assert blocks(ran.rows()[0]) == [128]
+
+
+@pytest.mark.parametrize(
+    ("configuration", "others", "pins", "timed"),
+    [
+        (MIDDLE, "", (1, 3, "replayed"), 0),  # not what the tuner itself would choose
+        (FIRST.replace("256", "4096"), "", (2, 3, "tuned"), 3),
+        (MIDDLE, ".2", (2, 3, "tuned"), 3),
+    ],
+)
+def test_a_process_that_goes_on_keeps_the_run_s_own_choices_and_makes_the_rest(
+    cases, configuration, others, pins, timed
+):
+    tuned = cases.run("bench_pins.py::test_timed", pins={"mode": "tune", "records": []})
+    if tuned.end["code"] and "unexpected keyword argument 'do_bench'" in tuned.log():
+        pytest.skip("this Triton's autotuner takes no timing function, and there is no card to time on")
+    record = tuned.one("pin")
+    record = {**record, "configuration": configuration, "tuner": record["tuner"] + others}
+    ran = cases.run("bench_pins.py::test_timed", pins={"mode": "tune", "records": [record]})
+    assert ran.pins() == [pins]
+    assert ran.notes()["timed"] == timed
+    assert not ran.of("pin_missing")

@@ -94,6 +94,34 @@ def test_without_the_baseline_the_suites_own_comparison_is_not_run(monkeypatch):
     assert bench.events.told("role") == [("row", None), ("latency", "operator")]
 
 
+def test_a_baseline_that_fails_costs_the_comparison_and_not_the_row(monkeypatch):
+    bench = Bench(monkeypatch)
+
+    def fails():
+        raise NotImplementedError("torch has no such operator")
+
+    bench.rows.baseline = True
+    assert math.isnan(bench.do_bench(fails, return_mode="median"))
+    bench.rows.baseline = False
+    bench.do_bench(bench.device.call(0.02))
+    assert bench.events.told("role", "invalid") == [
+        ("latency", "baseline", "nothing was measured"),
+        ("row", None, None),
+        ("latency", "operator", ""),
+    ]
+
+
+def test_an_error_that_only_waiting_shows_is_the_row_s(monkeypatch):
+    bench = Bench(monkeypatch)
+
+    def call():
+        bench.device.broken = True
+
+    with pytest.raises(RuntimeError, match="the device is broken"):
+        bench.do_bench(call)
+    assert bench.events.told() == [("row_failed",)]
+
+
 def test_an_untimed_row_is_called_twice_and_answered_with_a_placeholder(monkeypatch):
     bench = Bench(monkeypatch, timed=False)
     assert bench.shape() == (1.0, 1.0)

@@ -1,6 +1,7 @@
 """One call is timed by the method that was asked for, or by the next one that it bears, and the record says which."""
 
 import threading
+from types import SimpleNamespace
 
 import pytest
 from simulated_device import SimulatedClocks, SimulatedDevice
@@ -148,7 +149,75 @@ def test_a_device_that_does_not_answer_is_noticed_from_another_thread():
 )
 def test_a_process_that_goes_on_avoids_what_lost_the_one_before(going_on, number, method):
     _, latency, _ = time_once(SimulatedDevice(), chosen=plan(**going_on), number=number)
-    assert (latency["method"], latency["fell_back"]) == (method, [])
+    assert latency["method"] == method
+    assert [one["method"] for one in latency["fell_back"]] == ["graph", "queued", "direct"][: len(latency["fell_back"])]
+    assert all("unusable" in one["why"] for one in latency["fell_back"])
+    assert bool(latency["fell_back"]) is (method != "graph")
+
+
+def test_a_call_that_every_method_lost_a_process_to_is_not_run_again():
+    device = SimulatedDevice()
+    samples, latency, _ = time_once(device, chosen=plan(avoid={"3": ["graph", "queued", "direct"]}), number=3)
+    assert (samples, latency["invalid"], device.random) == ([], "nothing was measured", 7)
+    assert [one["method"] for one in latency["fell_back"]] == ["graph", "queued", "direct"]
+
+
+@pytest.mark.parametrize("method", ["graph", "queued", "direct"])
+def test_an_error_that_the_device_keeps_gives_the_process_up(method):
+    device, events = SimulatedDevice(), Events()
+
+    def call():
+        device.broken = True
+        raise RuntimeError("simulated: an illegal access")
+
+    with pytest.raises(Left):
+        timer(device, events, plan(method)).time(call, (), KEY, 1, "operator")
+    (abandoned,) = events.of("abandoned")
+    assert (abandoned["method"], abandoned["why"], abandoned["call"]) == (method, "poisoned", 1)
+    assert "an illegal access" in abandoned["message"]
+
+
+def test_a_latency_of_zero_is_recorded_and_not_handed_on():
+    samples, latency, _ = time_once(SimulatedDevice(graphs=False, blocks=False), do_bench=lambda *_, **__: [0.0])
+    assert (samples, latency["invalid"], latency["median_ms"]) == ([], "the latency is zero", 0.0)
+
+
+def test_a_call_of_many_kernels_is_estimated_by_the_device_not_the_host(monkeypatch):
+    device = SimulatedDevice(launch_ms=0.01)
+    monkeypatch.setattr(methods, "time", SimpleNamespace(perf_counter=lambda: device.host_ms / 1e3))
+
+    def call():
+        for _ in range(5):
+            device.enqueue(0.001)
+
+    one = methods.estimate(device, call)
+    assert (one.device_ms, one.host_ms) == (pytest.approx(0.005), pytest.approx(0.05))
+    without = SimulatedDevice(launch_ms=0.01, blocks=False)
+    assert methods.estimate(without, without.call(0.005)).device_ms == pytest.approx(0.02)  # two launches
+
+
+@pytest.mark.parametrize(("host_ms", "calls"), [(0.01, 512), (1.0, 100), (500.0, 1)])
+def test_a_call_that_the_host_is_long_at_is_captured_fewer_times(host_ms, calls):
+    device, captured = SimulatedDevice(), []
+    methods.WarmGraph(device, lambda: captured.append(1), methods.Estimate(0.001, host_ms))
+    assert len(captured) == calls
+    captured.clear()
+    methods.ColdGraph(device, lambda: captured.append(1), methods.Estimate(0.001, host_ms))
+    assert len(captured) == {512: methods.MOST_COLD_CALLS, 100: 100, 1: methods.FEWEST_COLD_CALLS}[calls]
+
+
+def test_a_full_queue_is_no_slow_host(monkeypatch):
+    device = SimulatedDevice(launch_ms=0.01, queue=500)
+    monkeypatch.setattr(methods, "time", SimpleNamespace(perf_counter=lambda: device.host_ms / 1e3))
+
+    def call():  # a batch of sixty is more than the queue takes
+        for _ in range(20):
+            device.enqueue(0.002)
+
+    queued = methods.Queued(device, call, methods.estimate(device, call), cold=False)
+    found = queued.samples(20)
+    assert not found.launch_bound
+    assert found.milliseconds == pytest.approx([0.04] * len(found.milliseconds))
 
 
 def test_a_call_that_raises_while_it_is_timed_loses_its_latency_and_no_more():

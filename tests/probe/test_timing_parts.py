@@ -2,9 +2,15 @@
 
 import ctypes
 import math
+import os
+import random
+from types import SimpleNamespace
 
 import pytest
-from zl_probe.timing.nvml import Nvml
+from simulated_device import SimulatedDevice
+from zl_probe import seeding
+from zl_probe.timing.nvml import Nvml, clocks_of
+from zl_probe.timing.random_numbers import unmoved
 from zl_probe.timing.summary import as_asked, summarise
 from zl_probe.timing.warmup import LONGEST_MS, Warmer
 
@@ -48,6 +54,34 @@ def test_samples_are_given_in_the_shape_that_do_bench_gives(quantiles, mode, ans
 def test_without_samples_the_answer_is_no_number():
     assert math.isnan(as_asked([], None, "median"))
     assert as_asked([], None, "all") == []
+
+
+def test_the_generators_of_the_host_can_be_put_back():
+    random.seed(3)
+    state = seeding.host_state()
+    drawn = random.random()
+    seeding.restore_host_state(state)
+    assert random.random() == drawn
+
+
+def test_the_generators_of_numpy_and_torch_can_be_put_back():
+    numpy = pytest.importorskip("numpy", reason="needs numpy")
+    torch = pytest.importorskip("torch", reason="needs torch")
+    numpy.random.seed(3)
+    state = seeding.host_state()
+    drawn = numpy.random.random(), torch.rand(1).item()
+    seeding.restore_host_state(state)
+    assert (numpy.random.random(), torch.rand(1).item()) == drawn
+
+
+def test_what_is_drawn_meanwhile_moves_nothing_also_when_it_fails():
+    device = SimulatedDevice()
+    with pytest.raises(ValueError, match="drawn"), unmoved(device):
+        device.random += 5
+        raise ValueError("drawn")
+    assert device.random == 7
+    with unmoved(None):
+        pass
 
 
 class Clock:
@@ -101,11 +135,16 @@ def test_without_a_clock_the_durations_must_agree():
     assert not ever_faster.warmer().warm_up(load).steady
 
 
+FOREIGN = 2**22 + 1
+"""A number that no process has: more than Linux gives."""
+
+
 class SimulatedNvml:
     """A library whose calls write what a card would tell; `missing` calls are not in this driver."""
 
-    def __init__(self, missing=(), failing=()):
+    def __init__(self, missing=(), failing=(), pids=None):
         self._missing, self._failing = missing, failing
+        self._pids = (os.getpid(), FOREIGN) if pids is None else pids
 
     def __getattr__(self, name):
         if name in self._missing or name.startswith("_"):
@@ -116,6 +155,7 @@ class SimulatedNvml:
         numbers = {"nvmlDeviceGetPowerUsage": 107_500, "nvmlDeviceGetTemperature": 41}
         texts = {
             "nvmlDeviceGetName": b"Simulated",
+            "nvmlDeviceGetUUID": b"GPU-2",
             "nvmlSystemGetDriverVersion": b"1.2",
             "nvmlSystemGetProcessName": b"other",
         }
@@ -129,8 +169,9 @@ class SimulatedNvml:
             arguments[-1]._obj.value = 0x1 | 0x4 | 0x40
         elif name == "nvmlDeviceGetComputeRunningProcesses_v3":
             _, count, found = arguments
-            count._obj.value = 1
-            found[0].pid, found[0].used = 123, 5 << 20
+            count._obj.value = len(self._pids)
+            for place, pid in enumerate(self._pids):
+                found[place].pid, found[place].used = pid, 5 << 20
         return 0
 
 
@@ -148,8 +189,47 @@ def test_a_card_tells_clocks_temperature_power_and_what_holds_it_down():
         "name": "Simulated",
         "uuid": "GPU-1",
         "driver": "1.2",
-        "processes": [{"pid": 123, "name": "other", "used_mib": 5}],
+        "processes": [{"pid": FOREIGN, "name": "other", "used_mib": 5}],
     }
+
+
+@pytest.mark.parametrize(
+    ("pids", "others"),
+    [
+        ((os.getpid(), FOREIGN), [FOREIGN]),
+        ((os.getppid(), os.getpid()), []),
+        ((FOREIGN, FOREIGN + 1), [FOREIGN]),  # in a container, where this process has another number
+        ((FOREIGN,), []),
+        ((), []),
+    ],
+)
+def test_the_processes_of_others_are_those_that_are_not_this_one_or_above_it(pids, others):
+    card = Nvml.of("GPU-1", SimulatedNvml(pids=pids)).card()
+    assert [process["pid"] for process in card["processes"]] == others
+
+
+def test_a_card_without_a_uuid_that_nvml_knows_is_found_by_its_place():
+    class Asked(SimulatedNvml):
+        asked = ()
+
+        def _answer(self, name, *arguments):
+            if "GetHandle" in name:
+                self.asked = (*self.asked, (name, arguments[0]))
+            return super()._answer(name, *arguments)
+
+    def module(**properties):
+        known = SimpleNamespace(name="Simulated", **properties)
+        return SimpleNamespace(current_device=lambda: 0, get_device_properties=lambda index: known)
+
+    place = {"pci_domain_id": 1, "pci_bus_id": 0x9A, "pci_device_id": 0}
+    library = Asked()
+    assert clocks_of(module(uuid="1-2", **place), library).card()["uuid"] == "GPU-1-2"
+    assert clocks_of(module(**place), library).card()["uuid"] == "GPU-2"
+    assert library.asked == (
+        ("nvmlDeviceGetHandleByUUID", b"GPU-1-2"),
+        ("nvmlDeviceGetHandleByPciBusId_v2", b"00000001:9a:00.0"),
+    )
+    assert clocks_of(module(), library).card() == {"name": "Simulated", "uuid": "", "driver": "", "processes": []}
 
 
 def test_what_a_driver_does_not_have_or_refuses_is_unknown():

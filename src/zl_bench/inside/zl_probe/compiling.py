@@ -27,6 +27,16 @@ def compile_failure(error: BaseException | None) -> dict[str, Any] | None:
     return None
 
 
+def skipped_by_autotuner() -> tuple[type, ...]:
+    """The errors for which Triton's own Autotuner skips a candidate."""
+    from triton.compiler import errors as compiler_errors
+    from triton.runtime import errors as runtime_errors
+
+    found = [getattr(runtime_errors, name, None) for name in ("OutOfResources", "PTXASError")]
+    found.append(getattr(compiler_errors, "CompileTimeAssertionFailure", None))
+    return tuple(error for error in found if error is not None)
+
+
 class Compiling:
     """Wraps `triton.compile` and the back ends' stages. `stop_after` ends the pipeline early (`ttgir`)."""
 

@@ -1,7 +1,8 @@
 """Pins autotuners: records the choice that one run makes and forces it on another, which then never tunes.
 
 Modes (input.json, `pins.mode`):
-    tune    let the autotuner time its candidates as usual, record what it chose (needs a card)
+    tune    let the autotuner time its candidates as usual, record what it chose (needs a card); records are what an
+            earlier process of the same run has chosen, and are replayed where they fit
     first   no timing is possible: take the first candidate that compiles
     all     launch every candidate that compiles
     replay  force the recorded choice; a choice without a record falls back to `first` and is reported missing
@@ -15,12 +16,13 @@ import functools
 import hashlib
 import re
 from collections.abc import Callable, Iterable
-from typing import Any, Protocol
+from typing import Any
 
 from . import kernels
 from .capture import Capture
-from .compiling import compile_failure
+from .compiling import compile_failure, skipped_by_autotuner
 from .recorder import Recorder
+from .timing.random_numbers import RandomNumbers, unmoved
 
 PROCESS_ID = re.compile(r"pid_?\d+")
 """Generated modules may have it in their names."""
@@ -74,26 +76,6 @@ def tuning_key(tuner: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str
     return kernels.canonical([values, dtypes])
 
 
-def _tolerated() -> tuple[type, ...]:
-    """The errors for which Triton's own Autotuner skips a candidate."""
-    from triton.compiler import errors as compiler_errors
-    from triton.runtime import errors as runtime_errors
-
-    found = [getattr(runtime_errors, name, None) for name in ("OutOfResources", "PTXASError")]
-    found.append(getattr(compiler_errors, "CompileTimeAssertionFailure", None))
-    return tuple(error for error in found if error is not None)
-
-
-class RandomNumbers(Protocol):
-    """A device's random number generator."""
-
-    def random_state(self) -> Any:
-        """Where it is."""
-
-    def restore_random_state(self, state: Any) -> None:
-        """Put it back there."""
-
-
 class Pins:
     """Takes over `Autotuner.run` in this process."""
 
@@ -118,7 +100,7 @@ class Pins:
         self.tuning_depth = 0
         """Above 0 while an autotuner times its candidates: a do_bench call then is no row."""
         self.random_numbers: RandomNumbers | None = None
-        """The device's, where there is one: candidates that draw from them would move those of every later row, on the side
+        """Where there is a device: candidates that draw from them would move those of every later row, on the side
         that tunes and not on the one that replays."""
 
     def install(self) -> None:
@@ -162,7 +144,7 @@ class Pins:
                 result = self._force(original, tuner, config, args, kwargs)
             return result
         key = self._record_for(own) or own
-        if self._mode == "tune" and key not in self._wanted:
+        if self._mode == "tune" and not self._fits(tuner, key):
             return self._tune(original, tuner, key, args, kwargs)
         configs, how = self._candidates(tuner, key, args, kwargs)
         if how == "first":
@@ -184,7 +166,9 @@ class Pins:
         """
         if own not in self._wanted:
             others = self._unclaimed(own)
-            if len(others) != 1:
+            if (
+                len(others) != 1 or self._mode == "tune"
+            ):  # then this side recorded them, and has chosen for another tuner
                 return None
             own = others[0]
         self._replayed.add(own)
@@ -194,6 +178,11 @@ class Pins:
         """The records of the same kernel and tuning key that no tuner of this run has claimed so far."""
         alike = [key for key in self._wanted if key[1] == own[1] and kernel_of(key[0]) == kernel_of(own[0])]
         return [key for key in alike if key not in self._replayed]
+
+    def _fits(self, tuner: Any, key: Key) -> bool:
+        """Whether every configuration that is recorded for this choice, if any is, is one of the tuner's."""
+        known = set(map(configuration_text, tuner.configs))
+        return key in self._wanted and known.issuperset(self._wanted[key])
 
     def _note_fixed(self, tuner: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         """Remember what a tuner without a choice runs: where it has one on the side that recorded, a record is left over."""
@@ -229,15 +218,12 @@ class Pins:
     def _tune(self, original: Callable[..., Any], tuner: Any, key: Key, args: Any, kwargs: Any) -> Any:
         self.tuning_depth += 1
         self._busy.add(id(tuner))
-        state = None if self.random_numbers is None else self.random_numbers.random_state()
         try:
-            with self._capture.paused():
+            with self._capture.paused(), unmoved(self.random_numbers):
                 result = original(tuner, *args, **kwargs)
         finally:
             self.tuning_depth -= 1
             self._busy.discard(id(tuner))
-            if self.random_numbers is not None:
-                self.random_numbers.restore_random_state(state)
         self._settle(tuner, key, [tuner.best_config], "tuned")
         if self._capture.active:  # a tuner made within the timed call: the row has its choice, not its candidates
             result = self._force(original, tuner, tuner.best_config, args, kwargs)
@@ -311,4 +297,4 @@ class Pins:
 
     @staticmethod
     def _is_compile_failure(error: Exception) -> bool:
-        return isinstance(error, _tolerated()) or compile_failure(error) is not None
+        return isinstance(error, skipped_by_autotuner()) or compile_failure(error) is not None

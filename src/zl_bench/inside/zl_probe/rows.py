@@ -1,5 +1,6 @@
 """Turns each call of a benchmark's timing function into one row."""
 
+import contextlib
 import functools
 import inspect
 import math
@@ -102,7 +103,9 @@ class Rows:
             return None
         self._running = True
         try:
-            call()
+            # What fails here fails again where it is timed, and is told there: it costs the comparison, not the row.
+            with contextlib.suppress(Exception):
+                call()
             return self.timer.time(call, grad_to_none, self.key(), number, "baseline")
         finally:
             self._running = False
@@ -157,6 +160,8 @@ class Rows:
             call()
         finally:
             launches = self._capture.stop()
+        if self.timer is not None:
+            self.timer.settle()
         return launches
 
     def _record_failure(self, error: BaseException) -> None:

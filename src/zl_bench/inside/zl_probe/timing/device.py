@@ -3,6 +3,8 @@
 from collections.abc import Callable
 from typing import Any, Protocol
 
+from .random_numbers import RandomNumbers
+
 Call = Callable[[], Any]
 """Enqueues the work to be timed on the current stream; it may return before that is done."""
 
@@ -38,7 +40,7 @@ class Graph(Protocol):
         """Give its memory back."""
 
 
-class Device(Protocol):
+class Device(RandomNumbers, Protocol):
     """The device on which this process runs its cases."""
 
     def synchronize(self) -> None:
@@ -58,9 +60,3 @@ class Device(Protocol):
 
     def block(self, seconds: float) -> None:
         """Enqueue something that keeps the device from what follows for about so long. CanNot where there is no such thing."""
-
-    def random_state(self) -> Any:
-        """The state of the device's random number generator."""
-
-    def restore_random_state(self, state: Any) -> None:
-        """Put it back."""

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
 
-from .device import Call, Device, Event, Graph
+from .device import Call, CanNot, Device, Event, Graph
 
 GRAPH_MS = 1.0
 """Work that a graph of warm calls holds, about."""
@@ -23,6 +23,8 @@ COLD_GRAPH_MS = 20.0
 FLUSH_MS = 0.08
 """A guess at what flushing the L2 takes, to plan by."""
 MOST_CALLS = 512
+CAPTURE_MS = 100.0
+"""Of the host's time, that capturing a graph may take, about."""
 FEWEST_CALLS = 1
 FEWEST_COLD_CALLS, MOST_COLD_CALLS = 4, 200
 LAUNCHES = 600
@@ -31,8 +33,14 @@ FEWEST_SAMPLES, MOST_SAMPLES = 10, 5000
 FEWEST_LONG_SAMPLES = 3
 LONG_MS = 2000.0
 """Where the fewest samples take longer than this, FEWEST_LONG_SAMPLES must do."""
-ATTEMPTS = 3
+MARKS_MS = 0.03
+"""What the host takes for a call's two events and its flush."""
+LONGEST_BATCH_MS = 300.0
+"""To enqueue one, during which the device stands still."""
+ATTEMPTS = 4
 """To keep the device busy for long enough that the host gets ahead."""
+LONGEST_BLOCK_MS = 20.0
+"""Of the host's time for a call, to keep the device from it while it is estimated."""
 
 
 @dataclass(frozen=True)
@@ -52,19 +60,31 @@ class Samples:
 
 
 def estimate(device: Device, call: Call) -> Estimate:
-    """The shorter of two calls, each on an idle device."""
-    found = []
-    for _ in range(2):
-        device.synchronize()
-        first, last = device.event(), device.event()
-        first.record()
-        start = time.perf_counter()
-        call()
-        host_ms = (time.perf_counter() - start) * 1e3
-        last.record()
-        device.synchronize()
-        found.append(Estimate(first.milliseconds_to(last), host_ms))
-    return min(found, key=lambda one: one.device_ms)
+    """The shorter of two calls: one on an idle device, and one that is enqueued while the device is kept from it.
+
+    On an idle device, a call of several kernels takes as long as the host needs to enqueue them: a graph would be planned
+    for a call that is ten times as long as it is, and hold too few of them.
+    """
+    idle = _one_call(device, call, 0.0)
+    try:
+        ahead = _one_call(device, call, 3 * min(idle.host_ms, LONGEST_BLOCK_MS) / 1e3)
+    except CanNot:
+        ahead = _one_call(device, call, 0.0)
+    return min(idle, ahead, key=lambda one: one.device_ms)
+
+
+def _one_call(device: Device, call: Call, blocked_seconds: float) -> Estimate:
+    device.synchronize()
+    first, last = device.event(), device.event()
+    if blocked_seconds:
+        device.block(blocked_seconds)
+    first.record()
+    start = time.perf_counter()
+    call()
+    host_ms = (time.perf_counter() - start) * 1e3
+    last.record()
+    device.synchronize()
+    return Estimate(first.milliseconds_to(last), host_ms)
 
 
 def enough_for(duration_ms: float, wanted_ms: float) -> int:
@@ -79,7 +99,8 @@ class WarmGraph:
 
     def __init__(self, device: Device, call: Call, one: Estimate):
         self._device = device
-        self._calls = max(FEWEST_CALLS, min(MOST_CALLS, int(GRAPH_MS / max(one.device_ms, 1e-4))))
+        most = min(MOST_CALLS, _most_captured(one))
+        self._calls = max(FEWEST_CALLS, min(most, int(GRAPH_MS / max(one.device_ms, 1e-4))))
         self._graph = device.capture(_repeated(call, self._calls))
         self._replay_ms = self._calls * one.device_ms
 
@@ -114,7 +135,8 @@ class ColdGraph:
     def __init__(self, device: Device, call: Call, one: Estimate):
         self._device = device
         self._each_ms = max(one.device_ms, 1e-4) + FLUSH_MS
-        calls = max(FEWEST_COLD_CALLS, min(MOST_COLD_CALLS, int(COLD_GRAPH_MS / self._each_ms)))
+        most = min(MOST_COLD_CALLS, _most_captured(one))
+        calls = max(FEWEST_COLD_CALLS, min(most, int(COLD_GRAPH_MS / self._each_ms)))
         self._marks = [(device.event(in_graph=True), device.event(in_graph=True)) for _ in range(calls)]
         device.flush()  # the memory for it must be there before the capture
         self._graph: Graph = device.capture(self._body(call))
@@ -166,17 +188,19 @@ class Queued:
 
     def samples(self, wanted_ms: float) -> Samples:
         """In batches; `launch_bound` when the device could not be kept busy until a batch was enqueued."""
-        each_ms = self._one.device_ms + (FLUSH_MS if self._cold else 0)
+        # The device waits while a batch is enqueued, and runs it afterwards.
+        each_ms = self._one.device_ms + self._one.host_ms + (FLUSH_MS if self._cold else 0)
         count, found = enough_for(each_ms, wanted_ms), Samples()
-        seconds = 0.0
+        enqueue_ms, slack = self._one.host_ms + MARKS_MS, 1.5
+        most = max(1, min(LAUNCHES // 10, int(LONGEST_BATCH_MS / enqueue_ms)))
         while len(found.milliseconds) < count:
-            size = min(LAUNCHES // 10, count - len(found.milliseconds))
-            seconds = max(seconds, 1.5 * size * (self._one.host_ms + 0.03) / 1e3)
             for attempt in range(ATTEMPTS):
-                marks, in_time = self._batch(size, seconds)
+                size = min(most, count - len(found.milliseconds))
+                marks, in_time = self._batch(size, slack * size * enqueue_ms / 1e3)
                 if in_time or attempt + 1 == ATTEMPTS:
                     break
-                seconds *= 2
+                # Either the device was not kept long enough, or its queue was full and the host had to wait for it.
+                most, slack = max(1, size // 4), slack * 2
             found.launch_bound |= not in_time
             found.milliseconds += _between(marks)
             if not in_time:  # it waits for the device itself, and more would cost much and say no more
@@ -236,6 +260,10 @@ class Direct:
 
 
 Method = WarmGraph | ColdGraph | Queued | Direct
+
+
+def _most_captured(one: Estimate) -> int:
+    return int(CAPTURE_MS / max(one.host_ms, 1e-3))
 
 
 def _repeated(call: Call, count: int) -> Call:

@@ -82,6 +82,18 @@ class Nvml:
     @classmethod
     def of(cls, uuid: str, library: Any = None) -> "Nvml | None":
         """For `GPU-…` as torch or nvidia-smi writes it; None where NVML or the card is not there."""
+        return cls._found("nvmlDeviceGetHandleByUUID", uuid, library)
+
+    @classmethod
+    def at(cls, bus_id: str, library: Any = None) -> "Nvml | None":
+        """For `domain:bus:device.function`, in hexadecimal digits; None where NVML or the card is not there."""
+        found = cls._found("nvmlDeviceGetHandleByPciBusId_v2", bus_id, library)
+        if found is not None:
+            found._uuid = found._text("nvmlDeviceGetUUID", found._handle)
+        return found
+
+    @classmethod
+    def _found(cls, search: str, name: str, library: Any) -> "Nvml | None":
         try:
             library = library or ctypes.CDLL(LIBRARY)
         except OSError:
@@ -89,9 +101,9 @@ class Nvml:
         if _call(library, "nvmlInit_v2"):
             return None
         handle = ctypes.c_void_p()
-        if _call(library, "nvmlDeviceGetHandleByUUID", uuid.encode(), ctypes.byref(handle)):
+        if _call(library, search, name.encode(), ctypes.byref(handle)):
             return None
-        return cls(library, handle, uuid)
+        return cls(library, handle, name)
 
     def clock(self) -> int | None:
         """Of the streaming multiprocessors, in MHz."""
@@ -128,7 +140,10 @@ class Nvml:
         found = (_Process * MOST_PROCESSES)()
         if _call(self._library, "nvmlDeviceGetComputeRunningProcesses_v3", self._handle, ctypes.byref(count), found):
             return []
-        others = [process for process in found[: count.value] if process.pid != os.getpid()]
+        own = own_processes()
+        others = [process for process in found[: count.value] if process.pid not in own]
+        if len(others) == count.value:  # NVML counts as the host does, and this process is in a container
+            others = without_one_unseen(others)
         return [
             {
                 "pid": process.pid,
@@ -149,15 +164,41 @@ class Nvml:
         return "" if failed else text.value.decode("utf-8", "replace")
 
 
-def clocks_of(torch_module: Any) -> Clocks:
+def own_processes() -> set[int]:
+    """This process and those above it, which started it."""
+    found, pid = set(), os.getpid()
+    while pid > 0 and pid not in found:
+        found.add(pid)
+        pid = parent_of(pid)
+    return found
+
+
+def parent_of(pid: int) -> int:
+    """The process that a process was started by, 0 where there is none to be seen."""
+    try:
+        with open(f"/proc/{pid}/stat", "rb") as stream:
+            return int(stream.read().rsplit(b")", 1)[1].split()[1])
+    except (OSError, IndexError, ValueError):
+        return 0
+
+
+def without_one_unseen(processes: list[Any]) -> list[Any]:
+    """Leave out one process that can not be seen here: it is this one, which uses the card, under another number."""
+    unseen = [process for process in processes if not os.path.exists(f"/proc/{process.pid}")]
+    return [process for process in processes if process is not unseen[-1]] if unseen else processes
+
+
+def clocks_of(torch_module: Any, library: Any = None) -> Clocks:
     """What can be told of the current device of a torch module."""
     device = torch_module.current_device()
     properties = torch_module.get_device_properties(device)
     uuid = str(getattr(properties, "uuid", ""))
     name = str(getattr(properties, "name", ""))
-    if not uuid:
-        return NoClocks(name)
-    return Nvml.of(uuid if uuid.startswith("GPU-") else f"GPU-{uuid}") or NoClocks(name)
+    place = [int(getattr(properties, f"pci_{part}_id", -1)) for part in ("domain", "bus", "device")]
+    found = Nvml.of(uuid if uuid.startswith("GPU-") else f"GPU-{uuid}", library) if uuid else None
+    if found is None and min(place) >= 0:  # an old torch, or a part of a card, whose UUID is its own
+        found = Nvml.at("{:08x}:{:02x}:{:02x}.0".format(*place), library)
+    return found or NoClocks(name)
 
 
 def _call(library: Any, name: str, *arguments: Any) -> int:

@@ -8,6 +8,7 @@ import os
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from itertools import takewhile
 from typing import Any
 
 from .. import wire
@@ -15,6 +16,7 @@ from ..recorder import EventSink
 from . import methods
 from .device import Call, CanNot, Device, Untrustworthy
 from .nvml import Clocks
+from .random_numbers import unmoved
 from .summary import Summary, summarise
 from .warmup import Warmer
 from .watchdog import watchdog
@@ -48,10 +50,18 @@ class TimingPlan:
         )
 
     def methods_for(self, call: int) -> list[str]:
-        """Those to try for a call, in order."""
-        avoided = {*self.avoid.get(call, ()), *(["graph"] if self.queue_rest else [])}
-        chosen = [name for name in ORDER[ORDER.index(self.method) :] if name not in avoided]
-        return chosen or ["direct"]
+        """Those to try for a call, in order; none for a call that every one of them has lost a process to."""
+        return [name for name in ORDER[ORDER.index(self.method) :] if not self._why_not(name, call)]
+
+    def passed_over(self, call: int) -> list[dict[str, str]]:
+        """Those that would have come before the first one to try, each with why it is not tried."""
+        reasons = ((name, self._why_not(name, call)) for name in ORDER[ORDER.index(self.method) :])
+        return [{"method": name, "why": why} for name, why in takewhile(lambda reason: reason[1], reasons)]
+
+    def _why_not(self, name: str, call: int) -> str:
+        if name in self.avoid.get(call, ()):
+            return "it left an earlier process of this run unusable"
+        return "graphs left earlier processes of this run unusable" if self.queue_rest and name == "graph" else ""
 
 
 def leave() -> None:
@@ -84,10 +94,14 @@ class Timer:
         self._warmer = Warmer(clocks.clock)
         self._card_told = False
 
+    def settle(self) -> None:
+        """Wait for what was enqueued, and raise what that raises: an error of a call must not be taken for one of timing it."""
+        self._device.synchronize()
+
     def time(
         self, call: Call, grad_to_none: Iterable[Any], key: Mapping[str, Any], number: int, role: str
     ) -> list[float]:
-        """Time a call that has run before and return the samples in milliseconds, none where nothing could be measured.
+        """Time a call that has run before and return the samples in milliseconds, none where there is no valid latency.
 
         Args:
             call: what the benchmark gave to do_bench.
@@ -97,25 +111,30 @@ class Timer:
             role: "operator" or "baseline".
         """
         self._tell_card()
-        state = self._device.random_state()
-        fell_back: list[dict[str, str]] = []
-        try:
-            for method in self.plan.methods_for(number):
-                about = {"call": number, **key, "role": role}
-                try:
-                    return self._measured(method, _dropping(call, grad_to_none), about, fell_back)
-                except CanNot as refusal:
-                    fell_back.append({"method": method, "why": str(refusal)})
-                except Untrustworthy as error:
-                    self._give_up(about, method, "poisoned", str(error))
+        with unmoved(self._device):
+            try:
+                return self._by_any_method(call, grad_to_none, {"call": number, **key, "role": role})
+            finally:
+                self._warmer.loaded()
+
+    def _by_any_method(self, call: Call, grad_to_none: Iterable[Any], about: dict[str, Any]) -> list[float]:
+        fell_back = self.plan.passed_over(about["call"])
+        for method in self.plan.methods_for(about["call"]):
+            try:
+                return self._measured(method, _dropping(call, grad_to_none), about, fell_back)
+            except CanNot as refusal:
+                fell_back.append({"method": method, "why": str(refusal)})
+            except Untrustworthy as error:
+                self._give_up(about, method, "poisoned", str(error))
+                raise
+            except Exception as error:  # whatever the suite's code raises, the row was measured and stays
+                why = f"{type(error).__name__}: {error}"[:500]
+                if not self._answers():
+                    self._give_up(about, method, "poisoned", why)
                     raise
-                except Exception as error:  # noqa: BLE001 - whatever the suite's code raises, the row was measured and stays
-                    fell_back.append({"method": method, "why": f"{type(error).__name__}: {error}"[:500]})
-            self._tell({"call": number, **key, "role": role}, fell_back[-1]["method"], summarise([]), fell_back)
-            return []
-        finally:
-            self._device.restore_random_state(state)
-            self._warmer.loaded()
+                fell_back.append({"method": method, "why": why})
+        self._tell(about, fell_back[-1]["method"], summarise([]), fell_back)
+        return []
 
     def _measured(self, name: str, call: Call, about: dict[str, Any], fell_back: list[dict[str, str]]) -> list[float]:
         one = methods.estimate(self._device, call)
@@ -131,8 +150,9 @@ class Timer:
             finally:
                 method.release()
         said = {"warmup_ms": round(warm_up.milliseconds, 3), "launch_bound": samples.launch_bound}
-        self._tell(about, name, summarise(samples.milliseconds), fell_back, before=before, after=after, **said)
-        return samples.milliseconds
+        summary = summarise(samples.milliseconds)
+        self._tell(about, name, summary, fell_back, before=before, after=after, **said)
+        return [] if summary.invalid else samples.milliseconds  # a suite that divides by zero loses its other rows
 
     def _prepared(self, name: str, call: Call, one: methods.Estimate) -> methods.Method:
         cold = self.plan.l2 == "cold"
@@ -165,6 +185,14 @@ class Timer:
             why = "; ".join(f"{one['method']}: {one['why']}" for one in fell_back) or "as asked"
             row = " ".join(str(about[name]) for name in ("operator", "dtype", "detail") if about.get(name))
             print(f"{wire.DIRECT_MARKER} {method}: {row} ({about['role']}): {' '.join(why.split())}", flush=True)
+
+    def _answers(self) -> bool:
+        """Whether the device is still of use: some errors outlive the call that caused them, and fail every later one."""
+        try:
+            self._device.synchronize()
+        except Exception:  # noqa: BLE001 - a vendor's torch may raise anything
+            return False
+        return True
 
     def _give_up(self, about: dict[str, Any], method: str, why: str, message: str) -> None:
         self._recorder.event("abandoned", **about, method=method, why=why, message=message[:500])

@@ -8,6 +8,7 @@ import ctypes
 import gc
 from typing import Any
 
+from .. import seeding
 from .device import Call, CanNot, Event, Graph, Untrustworthy
 
 FLUSHED_BYTES = 256 << 20
@@ -153,12 +154,14 @@ class TorchDevice:
         spin(int(seconds * TICKS_PER_SECOND))
 
     def random_state(self) -> Any:
-        """The state of the default generator."""
-        return self.module.get_rng_state()
+        """The states of the device's default generator and of the host's."""
+        return self.module.get_rng_state(), seeding.host_state()
 
     def restore_random_state(self, state: Any) -> None:
-        """Set the default generator's state."""
-        self.module.set_rng_state(state)
+        """Set them."""
+        of_device, of_host = state
+        self.module.set_rng_state(of_device)
+        seeding.restore_host_state(of_host)
 
 
 def _memset() -> Any:
