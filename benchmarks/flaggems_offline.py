@@ -25,9 +25,9 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
+import reporting
 from screen_offline import children_seconds, commit, processor
 
-HERE = Path(__file__).resolve().parent
 CLEAN_BAR = 98.5
 """Percent of the tests that end in a verdict from a clean run."""
 REFERENCE_MINUTES = 0.8
@@ -131,14 +131,14 @@ def report(screens: Sequence[Screened]) -> str:
         "",
         "## Tests by what became of them",
         "",
-        *_table(["", *(one.title for one in screens)], _outcomes(screens)),
+        *reporting.table(["", *(one.title for one in screens)], _outcomes(screens)),
     ]
     lines += [
         "",
         "*Clean* are tests whose two runs came to their end with every row, and those which FlagGems itself skips here. An",
         "operator may have several tests; the suite was read without importing it, and every test that was read is counted.",
     ]
-    lines += ["", "## Cost", "", *_table(["", *(one.title for one in screens)], _costs(screens))]
+    lines += ["", "## Cost", "", *reporting.table(["", *(one.title for one in screens)], _costs(screens))]
     lines += [
         "",
         f"The reference for a pair on a card is {REFERENCE_MINUTES} minutes an operator, 13 to 44 for six rounds of timing.",
@@ -201,11 +201,6 @@ def _grouped(screens: Iterable[Screened], chosen: Callable[[Test], bool], by: Ca
     return [f"- {reason}: {', '.join(groups[reason])}" for reason, _ in sizes.most_common()]
 
 
-def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
-    lines = [head, ["---", *("---:" for _ in head[1:])], *rows]
-    return [f"| {' | '.join(line)} |" for line in lines]
-
-
 def _short(node: str) -> str:
     return node.removeprefix("benchmark/test_")
 
@@ -222,10 +217,7 @@ def main() -> None:
     given = parser.parse_args()
     if given.command == "run":
         raise SystemExit(run(given.root, given.arguments))
-    text = report([read(root) for root in given.roots])
-    print(text)
-    if given.write:
-        (HERE / "results" / f"{given.write}.md").write_text(text, encoding="utf-8")
+    reporting.keep(report([read(root) for root in given.roots]), given.write)
 
 
 if __name__ == "__main__":
