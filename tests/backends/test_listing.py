@@ -13,6 +13,11 @@ def test_cards_are_read() -> None:
     )
 
 
+def test_no_answer_is_no_uuid() -> None:
+    text = "0, [N/A], Simulated, 0A\n1, [Unknown Error], Simulated, [N/A]\n"
+    assert listed_csv(text) == (ListedCard(0, "", "Simulated", "0A"), ListedCard(1, "", "Simulated", ""))
+
+
 def test_lines_that_list_no_card_are_passed_over() -> None:
     text = "Unable to determine …\n0, GPU-aa, Simulated, 0A\nx, GPU-bb, Simulated, 0B\n1, , Simulated, 0C\n2, a\n"
     assert [card.index for card in listed_csv(text)] == [0]

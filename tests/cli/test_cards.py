@@ -208,6 +208,8 @@ def test_the_segment_is_the_vendor_s_of_the_cards(screen: Command) -> None:
         (("--wait", "-1"), "--wait"),
         (("--wait", "inf"), "leave it out to wait"),
         (("--env", f"{MASK}=1"), f"{MASK} is set by --cards"),
+        (("--cards", "9" * 5000), "there is no card 99"),
+        (("--root", "elsewhere/.."), "the working directory itself"),
         (("--env-after", f"{MASK}=1"), f"{MASK} is set by --cards"),
         (("--timeout", "nan"), "--timeout nan"),
     ],
@@ -219,6 +221,13 @@ def test_what_makes_no_sense_is_refused_and_leaves_no_folder(
     assert words in " ".join(screen.err.split())
     assert list(Path().iterdir()) == []
     assert screen.plans == []
+
+
+def test_a_card_s_mask_is_no_switch(screen: Command) -> None:
+    assert screen("--switch", f"{MASK}=0..1") == 2
+    assert f"{MASK} is set by --cards, for one card after the other, and can not be the switch" in " ".join(
+        screen.err.split()
+    )
 
 
 def test_a_run_of_one_build(run: Command, simulated: SimulatedCards) -> None:
@@ -267,6 +276,7 @@ def test_a_failed_run_is_exit_1(run: Command) -> None:
         (("--side", "after", "--switch", "X", "--axis", "rlc"), "either --switch SWITCH or --axis NAME"),
         (("--side", "after", "--switch", "X=a..b", "--env", "X=c"), "X is the switch under test"),
         (("--env", f"{MASK}=1"), f"{MASK} is set by --cards"),
+        (("--side", "after", "--switch", f"{MASK}=0..1"), f"{MASK} is set by --cards"),
         (("--resume",), "name it with --root"),
         (("--resume", "--root", "absent"), "no root of runs of the before side"),
         (("--timing", "none"), "--timing"),

@@ -265,6 +265,9 @@ def test_what_ends_a_screen(screened: Screened, error: BaseException, code: int)
 def test_an_interruption_keeps_what_is_finished_and_says_how_to_go_on(screened: Screened, error: BaseException) -> None:
     screened.raises = error
     assert screened(*MINIMAL, "--root", "root") == 130
+    assert "Nothing had been started" in screened.err
+    Path("root", "screen.json").write_text("{}")
+    assert screened(*MINIMAL, "--root", "root") == 130
     assert f"kept in {Path('root').absolute()}/screen.tsv" in screened.err
     assert f"--resume --root {Path('root').absolute()}" in screened.err
 

@@ -7,7 +7,7 @@ import types
 import pytest
 from simulated_device import SimulatedClocks, SimulatedDevice
 from zl_probe.rows import Rows
-from zl_probe.timing.timer import Timer, TimingPlan
+from zl_probe.timing.timer import NoTimer, Timer, TimingPlan
 
 LABEL = {"node": "test_a.py::test_a", "operator": "a", "dtype": "float16", "detail": "8"}
 
@@ -120,6 +120,17 @@ def test_an_error_that_only_waiting_shows_is_the_row_s(monkeypatch):
     with pytest.raises(RuntimeError, match="the device is broken"):
         bench.do_bench(call)
     assert bench.events.told() == [("row_failed",)]
+
+
+def test_where_there_is_nothing_to_time_on_each_row_says_so(monkeypatch):
+    bench = Bench(monkeypatch)
+    bench.rows.timer = NoTimer(bench.rows.timer.plan, bench.events, "torch has no cuda device")
+    assert all(map(math.isnan, bench.shape()))
+    assert bench.events.told("role", "invalid", "method", "samples") == [
+        ("latency", "baseline", "torch has no cuda device", "graph", 0),
+        ("row", None, None, None, None),
+        ("latency", "operator", "torch has no cuda device", "graph", 0),
+    ]
 
 
 def test_an_untimed_row_is_called_twice_and_answered_with_a_placeholder(monkeypatch):

@@ -177,6 +177,15 @@ def latency(median: float, method: str = "graph", invalid: str = "") -> Latency:
     return Latency(method, "cold", median, median, median, median, 10, invalid=invalid)  # type: ignore[arg-type]
 
 
+def test_a_run_that_measured_nothing_has_failed_and_says_why() -> None:
+    for found, failed in (
+        ([latency(0.5), latency(0.5, invalid="zero")], False),
+        ([latency(0.5, invalid="zero")], True),
+    ):
+        run_ = SimpleNamespace(rows=[SimpleNamespace(latency=one) for one in found], failed_rows=[], absence=None)
+        assert OperatorRuns(Entry("one", None, ("n",)), (run_,)).failed is failed  # type: ignore[arg-type]
+
+
 def told_of(*latencies: Latency | None, failed: int = 0, reason: str = "", clean: bool = False) -> str:
     rows = [SimpleNamespace(latency=one) for one in latencies]
     absence = SimpleNamespace(reason=reason, clean=clean) if reason else None
@@ -190,5 +199,5 @@ def test_the_line_about_an_operator() -> None:
     assert told_of(latency(1.0), latency(1.0, "direct"), None, failed=2) == (
         "one:float16 3 rows, 2 failed, 1 without a latency, median 1 ms, 1 not timed by graph"
     )
-    assert told_of(latency(float("nan"), invalid="zero")) == "one:float16 1 row, 1 without a latency"
+    assert told_of(latency(float("nan"), invalid="zero")) == "one:float16 1 row, 1 without a latency: zero"
     assert told_of(reason="skipped: no such card", clean=True) == "one:float16 0 rows: skipped: no such card"

@@ -37,7 +37,8 @@ def listed_csv(text: str) -> tuple[ListedCard, ...]:
     for line in text.splitlines():
         index, *rest = (part.strip() for part in line.split(","))
         if index.isdecimal() and len(rest) >= 3 and rest[0] and rest[-1]:
-            cards.append(ListedCard(int(index), rest[0], ", ".join(rest[1:-1]), rest[-1]))
+            uuid, pci = ("" if part.startswith("[") else part for part in (rest[0], rest[-1]))  # [N/A], [Unknown Error]
+            cards.append(ListedCard(int(index), uuid, ", ".join(rest[1:-1]), pci))
     return tuple(cards)
 
 

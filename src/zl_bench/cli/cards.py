@@ -15,6 +15,7 @@ from zl_bench.fleet.cards import Ask, Card, ask, find_vendor, list_cards
 from zl_bench.fleet.masks import WITHOUT_A_CARD, choose
 from zl_bench.model import L2Policy, TimingMethod
 from zl_bench.running.planner import Timing
+from zl_bench.running.switch import Switch
 
 cards_option = click.option(
     "--cards",
@@ -98,9 +99,11 @@ def choose_timing(method: str | None, l2: str | None, default: TimingMethod | No
     return Timing(chosen, policies[l2 or "cold"], baseline)
 
 
-def refuse_masks(backend: DeviceBackend, *given: Mapping[str, str]) -> None:
-    """Raise UsageError for a mask variable given with --env: it would lead a run to another card than the one it holds."""
+def refuse_masks(backend: DeviceBackend, switch: Switch | None, *given: Mapping[str, str]) -> None:
+    """Raise UsageError for a mask variable as the switch or with --env: a run would use another card than the one it holds."""
     for name in backend.mask_variables:
+        if switch is not None and switch.kind == "variable" and switch.name == name:
+            raise UsageError(f"{name} is set by --cards, for one card after the other, and can not be the switch.")
         if any(name in variables for variables in given):
             raise UsageError(
                 f"{name} is set by --cards, for one card after the other, and can not be given with --env."

@@ -124,9 +124,9 @@ def run(
         require_something_to_resume(root, run_request_file(chosen_side), f"runs of the {chosen_side} side")
     assignments = parse_assignments(env)
     found = choose_cards(vendor or config.vendor, cards, os.environ)
-    refuse_masks(found.backend, assignments)
     axis = choose_axis(switch_text, axis_name, config) if with_switch else None
     switch = choose_switch(axis.switch, found.backend, vendor_segment) if axis is not None else None
+    refuse_masks(found.backend, switch, assignments)
     if switch is not None:
         require_free(switch, assignments)
     available = available_memory()
@@ -160,6 +160,12 @@ def run(
             click.echo(note, err=True)
     console = PatientConsole(highlight=False)
     with hold_root(root), no_stray_processes():
-        done = run_to_the_end(lambda progress: run_operators(plan, progress), len(plan.entries), console, root, root)
+        done = run_to_the_end(
+            lambda progress: run_operators(plan, progress),
+            len(plan.entries),
+            console,
+            root,
+            root / run_request_file(plan.side),
+        )
     console.print(f"recorded in {root}; `zl-bench summary {root}` shows it", markup=False, soft_wrap=True)
     raise SystemExit(exit_code(done))

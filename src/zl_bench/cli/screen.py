@@ -170,9 +170,9 @@ def screen(
     assignments = [parse_assignments(pairs) for pairs in (env, env_before, env_after)]
     how = choose_timing(timing, l2, None, baseline=False)
     backend, chosen = _backend_and_cards(vendor or config.vendor, target, cards, jobs)
-    if chosen:
-        refuse_masks(backend, *assignments)
     switch = choose_switch(axis.switch, backend, vendor_segment)
+    if chosen:
+        refuse_masks(backend, switch, *assignments)
     require_free(switch, *assignments)
     if switch.is_null_control and assignments[1] != assignments[2]:
         raise UsageError(
@@ -267,5 +267,9 @@ def _refuse_on_a_card(stages: str, configs: str | None) -> None:
 
 def _run(plan: ScreenPlan, console: Console) -> ScreenResult:
     return run_to_the_end(
-        lambda progress: run_screen(plan, progress), len(plan.entries), console, plan.root / TABLE_FILE, plan.root
+        lambda progress: run_screen(plan, progress),
+        len(plan.entries),
+        console,
+        plan.root / TABLE_FILE,
+        plan.root / REQUEST_FILE,
     )

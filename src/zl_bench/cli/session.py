@@ -36,7 +36,7 @@ def make_root(root: Path | None, axis: str | None) -> Path:
     """The folder named by --root, or a new one below runs/ that is named after the axis; made, and absolute."""
     if root is None:
         return new_default_root(Path("runs").absolute(), axis, datetime.now())
-    if str(root) == ".":
+    if root.resolve() == Path.cwd().resolve():
         raise UsageError("--root would be the working directory itself; name a folder of its own.")
     try:
         root.mkdir(parents=True, exist_ok=True)
@@ -58,9 +58,12 @@ def warn_of_memory(at_a_time: int, share: int, available: int) -> None:
 
 
 def run_to_the_end(
-    work: Callable[[ProgressReporter], Awaitable[Result]], total: int, console: Console, kept: Path, root: Path
+    work: Callable[[ProgressReporter], Awaitable[Result]], total: int, console: Console, kept: Path, request: Path
 ) -> Result:
-    """Do the work on `total` operators; Ctrl-C and a polite kill end it with everything finished kept, in `kept`."""
+    """Do the work on `total` operators; Ctrl-C and a polite kill end it with everything finished kept, in `kept`.
+
+    `request` is written into the root before anything is started: without it there is nothing to go on with.
+    """
 
     async def interruptible() -> Result:
         task = asyncio.current_task()
@@ -72,10 +75,12 @@ def run_to_the_end(
     try:
         return asyncio.run(interruptible())
     except (KeyboardInterrupt, asyncio.CancelledError):
-        click.echo(
-            f"zl-bench: interrupted. Every finished operator is kept in {kept}; go on with --resume --root {root}.",
-            err=True,
+        advice = (
+            f"Every finished operator is kept in {kept}; go on with --resume --root {request.parent}."
+            if request.exists()
+            else "Nothing had been started, so nothing is kept; the same command starts it."
         )
+        click.echo(f"zl-bench: interrupted. {advice}", err=True)
         raise SystemExit(ExitCode.INTERRUPTED) from None
 
 

@@ -14,6 +14,8 @@ from zl_bench.errors import EnvironmentUnfit, UsageError
 from zl_bench.fleet.cards import Card
 
 ALL = "all"
+LONGEST_NUMBER = 9
+"""Digits of a card's number that are read; whoever writes more means no card that there is."""
 
 
 def choose(
@@ -95,7 +97,8 @@ def _masked(
 def _one(cards: Sequence[Card], entry: str) -> Card | None:
     """The card of that number (a position) or of a UUID that begins so; None if there is none, or more than one."""
     if entry.isdecimal():
-        return cards[int(entry)] if int(entry) < len(cards) else None
+        number = int(entry[:LONGEST_NUMBER])
+        return cards[number] if number < len(cards) else None
     matching = [card for card in cards if card.uuid and card.uuid.startswith(entry)]
     return matching[0] if len(matching) == 1 else None
 

@@ -40,8 +40,13 @@ class OperatorRuns:
 
     @property
     def failed(self) -> bool:
-        """Whether a run failed, in whole or in part; what the suite itself refuses or skips is no failure."""
-        return any(run.failed_rows or (run.absence is not None and not run.absence.clean) for run in self.runs)
+        """Whether a run failed, in whole or in part, or measured nothing; what the suite itself refuses or skips is no
+        failure.
+        """
+        return any(
+            run.failed_rows or (run.absence is not None and not run.absence.clean) or _measured_nothing(run)
+            for run in self.runs
+        )
 
 
 async def run_operators(plan: RunsPlan, progress: ProgressReporter) -> tuple[OperatorRuns, ...]:
@@ -93,6 +98,10 @@ def exit_code(operators: Sequence[OperatorRuns]) -> ExitCode:
     return ExitCode.FAILED_RUN if any(operator.failed for operator in operators) else ExitCode.OK
 
 
+def _measured_nothing(run: Run) -> bool:
+    return bool(run.rows) and all(row.latency is None or row.latency.invalid for row in run.rows)
+
+
 def described(operator: OperatorRuns) -> str:
     """One line about what an operator's runs have measured."""
     rows = [row for run in operator.runs for row in run.rows]
@@ -107,6 +116,8 @@ def described(operator: OperatorRuns) -> str:
     if direct:
         parts.append(f"{direct} not timed by graph")
     reasons = dict.fromkeys(run.absence.reason for run in operator.runs if run.absence is not None)
+    if not latencies:
+        reasons |= dict.fromkeys(row.latency.invalid for row in rows if row.latency is not None)
     return f"{operator.entry.text} {', '.join(parts)}{''.join(f': {reason}' for reason in reasons)}"
 
 

@@ -18,7 +18,7 @@ from .pins import Pins
 from .plugin import ProbePlugin
 from .recorder import Recorder
 from .rows import Rows
-from .timing.timer import Timer, TimingPlan
+from .timing.timer import NoTimer, Timer, TimingPlan
 
 PYTEST_ARGUMENTS = [
     "--capture=no",
@@ -90,11 +90,13 @@ def _use_card(given: dict[str, Any], recorder: Recorder, rows: Rows, pins: Pins,
     from .timing.nvml import clocks_of
     from .timing.torch_device import TorchDevice
 
-    device = TorchDevice.of(given.get("device") or "cuda")
+    name, plan = given.get("device") or "cuda", TimingPlan.of(given)
+    device = TorchDevice.of(name)
     if device is None:
+        if plan is not None:
+            rows.timer = NoTimer(plan, recorder, f"torch has no {name} device to time it on")
         return
     pins.random_numbers = device
-    plan = TimingPlan.of(given)
     if plan is not None:
         device.use_own_stream()
         rows.timer = Timer(plan, device, clocks_of(device.module), recorder, do_bench)

@@ -16,7 +16,7 @@ from .outputs import Outputs
 from .pins import Pins
 from .recorder import Recorder
 from .timing.summary import as_asked
-from .timing.timer import Timer
+from .timing.timer import NoTimer, Timer
 
 Label = dict[str, str]
 """node, operator, dtype, detail: a row's key but for its ordinal."""
@@ -46,7 +46,7 @@ class Rows:
         self._from_call = from_call
         """Another process has recorded the calls before this one."""
         self._calls = 0
-        self.timer: Timer | None = None
+        self.timer: Timer | NoTimer | None = None
         """None where nothing is timed."""
         self._ordinals: dict[tuple[str, ...], int] = {}
         self.label: Label | None = None

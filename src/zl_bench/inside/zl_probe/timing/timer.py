@@ -169,14 +169,13 @@ class Timer:
         self, about: dict[str, Any], method: str, summary: Summary, fell_back: list[dict[str, str]], **more: Any
     ) -> None:
         said = {"warmup_ms": 0.0, "launch_bound": False, "before": None, "after": None, **more}
-        values = {name: _plain(getattr(summary, name)) for name in ("median_ms", "q1_ms", "q3_ms", "min_ms")}
+        l2 = self.plan.l2 if method != "direct" else "cold"
         self._recorder.event(
             "latency",
             **about,
             method=method,
-            l2=self.plan.l2 if method != "direct" else "cold",
-            **values,
-            samples=summary.samples,
+            l2=l2,
+            **_values(summary),
             invalid=summary.invalid,
             fell_back=fell_back,
             **said,
@@ -204,6 +203,27 @@ class Timer:
             self._recorder.event("card", **self._clocks.card())
 
 
+class NoTimer:
+    """Stands where timing was asked for and there is nothing to time on: says so of every call."""
+
+    def __init__(self, plan: TimingPlan, recorder: EventSink, why: str):
+        self.plan = plan
+        self._recorder = recorder
+        self._why = why
+
+    def settle(self) -> None:
+        """There is nothing to wait for."""
+
+    def time(
+        self, call: Call, grad_to_none: Iterable[Any], key: Mapping[str, Any], number: int, role: str
+    ) -> list[float]:
+        """No sample; the reason is recorded."""
+        about = {"call": number, **key, "role": role, "method": self.plan.method, "l2": self.plan.l2}
+        said: dict[str, Any] = {"warmup_ms": 0.0, "launch_bound": False, "before": None, "after": None, "fell_back": []}
+        self._recorder.event("latency", **about, **_values(summarise([])), invalid=self._why, **said)
+        return []
+
+
 def _dropping(call: Call, tensors: Iterable[Any]) -> Call:
     """The call after the gradients of these tensors were dropped, as do_bench does: it would add to them."""
     dropped = tuple(tensors or ())
@@ -216,6 +236,11 @@ def _dropping(call: Call, tensors: Iterable[Any]) -> Call:
         call()
 
     return dropping
+
+
+def _values(summary: Summary) -> dict[str, Any]:
+    numbers = {name: _plain(getattr(summary, name)) for name in ("median_ms", "q1_ms", "q3_ms", "min_ms")}
+    return {**numbers, "samples": summary.samples}
 
 
 def _plain(value: float) -> float | str:
