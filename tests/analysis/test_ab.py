@@ -134,6 +134,15 @@ def test_the_mean_of_all_pairs_counts_rows_and_not_operators() -> None:
     assert total.geomean == pytest.approx(64 ** (1 / 4))
 
 
+def test_what_was_tried_without_a_row_is_there_with_none() -> None:
+    found = compare([row(1.0)], [], [("mm", ""), ("add", ""), ("mm", "int8")])
+    assert [(entry.operator, entry.dtype, entry.paired, entry.total) for entry in found] == [
+        ("add", "-", 0, 0),
+        ("mm", "float16", 0, 1),
+        ("mm", "int8", 0, 0),
+    ]
+
+
 LATENCIES = st.none() | st.floats(1e-6, 1e6)
 REGIMES = st.builds(Regime, st.sampled_from(TimingMethod.__args__), st.sampled_from(L2Policy.__args__))  # type: ignore[attr-defined]
 KEYS = st.tuples(

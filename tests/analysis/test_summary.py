@@ -60,6 +60,12 @@ def test_operators_are_sorted_and_the_total_counts_rows() -> None:
     assert all_speedups(summarise([])) is None
 
 
+def test_what_was_tried_without_a_row_is_there_with_none() -> None:
+    tried = [("add", ""), ("mm", ""), ("mm", "float16"), ("mm", "int8"), ("sum", "int8"), ("sum", "")]
+    found = [(entry.operator, entry.dtype, entry.rows, entry.failed) for entry in summarise([row(1.0)], tried)]
+    assert found == [("add", "-", 0, 0), ("mm", "float16", 1, 0), ("mm", "int8", 0, 0), ("sum", "int8", 0, 0)]
+
+
 LATENCIES = st.none() | st.floats(1e-6, 1e6)
 ROWS = st.lists(st.builds(row, LATENCIES, LATENCIES, operator=st.sampled_from(["mm", "sum"])), max_size=10)
 

@@ -15,7 +15,7 @@ from zl_bench.model import Absence, MissingPin, Run, Status, Verdict
 DTYPE = Absence("dtype", "dtype complex64 is not one of op's: float16, float32", clean=True)
 SKIP = Absence("skipped", "skipped: needs two cards", clean=True)
 FAILED = Absence("failed", "AssertionError: wrong, t.py:12")
-CRASHED = Absence("crashed", "killed by SIGSEGV, after 1 rows")
+CRASHED = Absence("crashed", "killed by SIGSEGV, after 1 row")
 TIMEOUT = Absence("timeout", "ran out of time, 60 s")
 MEMORY = Absence("memory", "crashed: out of memory (limit 1 GiB, --memory)")
 NEEDS_DEVICE = Absence("needs a device", "needs a device: aten::item")

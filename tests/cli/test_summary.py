@@ -2,6 +2,9 @@ from __future__ import annotations
 
 import json
 import math
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -35,6 +38,7 @@ def test_two_logs_in_another_order_with_everything_that_goes_wrong() -> None:
         "cumsum_out\tfloat16\t1\t2\t1\t0\t1.2\t1.2\t1.2\t-",
         "mm\tfloat16\t2\t2\t0\t0\t1.25\t1.25\t1.25\t-",
         "mm\tfloat32\t1\t2\t0\t0\t2\t2\t2\t-",
+        "sort\t-\t0\t0\t0\t0\t-\t-\t-\t-",
         "sum\tfloat16\t2\t3\t1\t0\t2\t2\t2\t-",
         "topk\tfloat16\t2\t2\t0\t0\t1\t0.8\t1.25\tafter",
     ]
@@ -192,6 +196,29 @@ def test_a_run_that_crashed_is_named_and_its_rows_are_missing(tmp_path: Path) ->
     result = invoke("--ab", tmp_path)
     assert "1/2" in result.stdout
     assert f"after: {tmp_path}: mm_after: killed by SIGSEGV" in result.stdout
+
+
+@pytest.mark.parametrize("side", ["before", "after"])
+def test_an_operator_that_crashed_before_its_first_row_is_in_the_table(tmp_path: Path, side: str) -> None:
+    for known in ("before", "after"):
+        record_run(tmp_path, known, timed_row(key(operator="add"), 1.0, torch=1.0), operator="add")
+        run = record_run(tmp_path, known)
+        (run / "outcome.json").write_text('{"kind": "signal", "code": 11, "detail": ""}')
+    assert table(tmp_path, "--side", side) == ["add\tfloat16\t1\t0\t1\t1\t1\t1\t-", "mm\t-\t0\t0\t-\t-\t-\t-\t-"]
+    assert table("--ab", tmp_path)[1] == "mm\t-\t0\t0\t0\t0\t-\t-\t-\t-"
+    assert f"mm_{side}: killed by SIGSEGV" in invoke(tmp_path, "--side", side).stdout
+
+
+@pytest.mark.parametrize("form", ["table", "tsv", "json", "markdown"])
+def test_every_format_ends_alike_when_its_reader_has_gone(form: str) -> None:
+    read, write = os.pipe()
+    os.close(read)
+    command = [sys.executable, "-m", "zl_bench", "summary", str(LOGS / "before.log"), "--format", form]
+    try:
+        ended = subprocess.run(command, stdout=write, stderr=subprocess.PIPE, text=True, check=False)
+    finally:
+        os.close(write)
+    assert (ended.returncode, ended.stderr) == (130, "")
 
 
 def test_logs_of_two_modes_are_compared_with_a_warning(tmp_path: Path) -> None:

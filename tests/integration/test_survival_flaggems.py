@@ -32,12 +32,12 @@ TIMEOUT = 45
 """Seconds per run: an orderly one takes two, on a machine that does nothing else."""
 OUT_OF_MEMORY = "crashed: out of memory (limit 0.75 GiB, --memory)"
 BAD = {
-    "aborts": ("NO_IR_DIFF", "1", "both sides: killed by SIGABRT, after 1 rows"),
-    "hangs_here": ("NO_IR_DIFF", "1", f"both sides: ran out of time, more than {TIMEOUT} s, after 1 rows"),
-    "takes_memory": ("NO_IR_DIFF", "1", f"both sides: {OUT_OF_MEMORY}, after 1 rows"),
+    "aborts": ("NO_IR_DIFF", "1", "both sides: killed by SIGABRT, after 1 row"),
+    "hangs_here": ("NO_IR_DIFF", "1", f"both sides: ran out of time, more than {TIMEOUT} s, after 1 row"),
+    "takes_memory": ("NO_IR_DIFF", "1", f"both sides: {OUT_OF_MEMORY}, after 1 row"),
     "takes_memory_at_once": ("NO_ROWS", "0", f"{OUT_OF_MEMORY}, before its first row"),
-    "child_takes_memory": ("NO_IR_DIFF", "1", f"both sides: {OUT_OF_MEMORY}, after 1 rows"),
-    "grandchild_takes_memory": ("NO_IR_DIFF", "1", f"both sides: {OUT_OF_MEMORY}, after 1 rows"),
+    "child_takes_memory": ("NO_IR_DIFF", "1", f"both sides: {OUT_OF_MEMORY}, after 1 row"),
+    "grandchild_takes_memory": ("NO_IR_DIFF", "1", f"both sides: {OUT_OF_MEMORY}, after 1 row"),
     "compiles_elsewhere": ("NO_ROWS", "0", "1 kernel compiled in 2 rows, but no launch was captured"),
     "launches_in_child": ("NO_ROWS", "0", "1 kernel compiled in 2 rows, but no launch was captured"),
 }

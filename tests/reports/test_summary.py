@@ -3,6 +3,7 @@ from __future__ import annotations
 import io
 import json
 
+import pytest
 from rich.console import Console
 
 from zl_bench.analysis.ab import Comparison
@@ -140,6 +141,40 @@ def test_nothing_at_all() -> None:
     assert view.totals == "0 operators, 0/0 rows paired, geometric mean of all paired rows -"
     assert len(tsv(view).splitlines()) == 1
     assert json.loads(as_json(view))["rows"] == []
+
+
+def test_an_operator_without_a_row_leaves_a_summary_incomplete() -> None:
+    whole, empty = Comparison("mm", "f", 1, 0, 0, (1.0,), "-"), Comparison("add", "-", 0, 0, 0, (), "-")
+    view = ab_view([empty, whole], "a", "b", [])
+    assert view.lines[0].cells == ("add", "-", "0/0", "0", "0", "-", "-", "-", "-")
+    assert "1/1 rows paired (incomplete)" in view.totals
+    torch = torch_view(
+        [OperatorSummary("add", "-", 0, 0, (), False), OperatorSummary("mm", "f", 1, 0, (1.0,), False)], [], []
+    )
+    assert "1/1 rows compared with torch (incomplete)" in torch.totals
+
+
+def test_what_can_not_be_seen_is_shown_escaped_in_every_format() -> None:
+    view = ab_view([Comparison("m\u202em\ud800", "f\x1b[1m\u200b\n", 1, 0, 0, (1.0,), "-")], "a\udcff", "b", ["\ud800"])
+    for text in (tsv(view), as_json(view), markdown(view), printed(view), printed(view, terminal=True)):
+        text.encode()
+        assert not set("\u202e\x1b\u200b") & set(text)
+    assert view.lines[0].exact[:2] == ("m\\u202em\\ud800", "f\\x1b[1m\\u200b")
+    assert view.notes[0] == "\\ud800"
+
+
+@pytest.mark.parametrize("width", [60, 70, 80, 90, 100, 200])
+@pytest.mark.parametrize("operator", ["mm", "a_rather_long_operator", "x" * 90])
+def test_no_name_is_folded_on_a_terminal_of_any_width(operator: str, width: int) -> None:
+    view = ab_view([Comparison(operator, "float16", 4, 0, 1, (0.8, 1.25, 2.0), "after")], "a", "b", [])
+    lines = printed(view, terminal=True, width=width).splitlines()
+    (row,) = [line.split() for line in lines if line.split()[:2] == [operator, "float16"]]
+    assert row == [operator, "float16", "3/4", "0", "1", "1.2599", "0.8000", "2.0000", "after"]
+
+
+def test_eighty_columns_hold_a_table() -> None:
+    view = ab_view([Comparison("upsample_nearest_1d_x", "float16", 4, 0, 1, (0.8, 1.25), "before")], "a", "b", [])
+    assert "─" in printed(view, terminal=True, width=80)
 
 
 def test_far_numbers_stay_readable() -> None:

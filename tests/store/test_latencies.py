@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -100,12 +101,75 @@ def test_what_cut_a_run_short_is_noted(tmp_path: Path) -> None:
     assert read_source(tmp_path, "before").notes == ()
 
 
-def test_a_run_without_its_input_is_read_all_the_same(tmp_path: Path) -> None:
+@pytest.mark.parametrize("damaged", [None, "[7]", "{", "{}", "[" * 200_000])
+def test_the_side_of_a_run_without_its_input_is_told_by_its_folder(tmp_path: Path, damaged: str | None) -> None:
+    node = "t.py::test_before"
+    record_run(tmp_path, "before", timed_row(key(), 1.0))
+    runs = [
+        record_run(tmp_path, "after", timed_row(key(), 2.0)),
+        record_run(tmp_path, "after", timed_row(key(node=node), 3.0), operator="add", node=node, several=True),
+    ]
+    for run in runs:
+        (run / "input.json").unlink()
+        if damaged is not None:
+            (run / "input.json").write_text(damaged)
+    assert [row.own for row in read_source(tmp_path, "before").rows] == [Timed(1.0, COLD)]
+    source = read_source(tmp_path, "after")
+    assert sorted(row.own.milliseconds for row in source.rows if row.own is not None) == [2.0, 3.0]
+    assert [read_source(run, "before").side for run in runs] == ["after", "after"]
+
+
+def test_a_run_whose_side_nothing_tells_is_left_out_with_a_note(tmp_path: Path) -> None:
+    record_run(tmp_path, "before", timed_row(key(), 1.0))
+    record_run(tmp_path, "after", timed_row(key(), 2.0))
+    stray = write_run(tmp_path / "stray", [BEGIN, *timed_row(key(), 9.0)])
+    (stray / "input.json").unlink()
+    for side, expected in (("before", 1.0), ("after", 2.0)):
+        source = read_source(tmp_path, side)  # type: ignore[arg-type]
+        assert [row.own for row in source.rows] == [Timed(expected, COLD)]
+        assert source.notes == ("stray: left out, its input.json does not tell its side",)
+    assert [row.own for row in read_source(stray, "after").rows] == [Timed(9.0, COLD)], "named itself"
+
+
+def test_a_run_that_links_lead_to_counts_once(tmp_path: Path) -> None:
     run = record_run(tmp_path, "before", timed_row(key(), 1.0))
-    (run / "input.json").unlink()
-    assert len(read_source(run, "after").rows) == 1
-    (run / "input.json").write_text("[7]")
-    assert read_source(tmp_path, "after").side is None
+    (tmp_path / "a_link").symlink_to(run)
+    (tmp_path / "a_loop").symlink_to(tmp_path)
+    assert [found.directory for found in find_runs(tmp_path)] == [run]
+    links = tmp_path / "links"
+    links.mkdir()
+    for name in ("x", "y"):
+        (links / name).symlink_to(run)
+    assert [found.directory for found in find_runs(links)] == [links / "x"]
+
+
+def test_an_operator_that_crashed_before_its_first_row_is_told(tmp_path: Path) -> None:
+    write_run(tmp_path / "mm_before", [BEGIN])
+    record_run(tmp_path, "before", timed_row(key(operator="add"), 1.0), operator="add")
+    assert read_source(tmp_path, "before").without_rows == (("mm", ""),)
+    write_run(tmp_path / "mm_before", [BEGIN], dtype="float16")
+    assert read_source(tmp_path, "before").without_rows == (("mm", "float16"),)
+    write_run(tmp_path / "mm_before", [BEGIN, *timed_row(key(), 1.0)])
+    assert read_source(tmp_path, "before").without_rows == ()
+
+
+def test_only_files_and_folders_are_read(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    for path in (Path("/dev/zero"), tmp_path / "pipe"):
+        with pytest.raises(UsageError, match=f"{path} is neither a file nor a folder"):
+            read_source(path, "before")
+    with pytest.raises(UsageError, match=r"x{300} can not be read: File name too long"):
+        read_source(tmp_path / ("x" * 300), "before")
+    (tmp_path / "file").touch()
+    with pytest.raises(UsageError, match="does not exist"):
+        read_source(tmp_path / "file" / "below", "before")
+
+
+def test_only_true_is_launch_bound(tmp_path: Path) -> None:
+    told = (True, "false", 1, None)
+    rows = [timed_row(key(str(at)), 1.0, launch_bound=value) for at, value in enumerate(told)]
+    record_run(tmp_path, "before", *rows)
+    assert [row.launch_bound for row in read_source(tmp_path, "before").rows] == [True, False, False, False]
 
 
 def test_what_is_no_source_says_what_could_be(tmp_path: Path) -> None:

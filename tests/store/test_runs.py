@@ -86,7 +86,7 @@ def test_a_cut_last_line_loses_only_itself(tmp_path: Path) -> None:
         tmp_path, BEGIN, COLLECTED, KERNEL, ROW, outcome=ProcessOutcome("signal", 9), tail='{"event": "row", "node'
     )
     assert len(run.rows) == 1
-    assert run.absence == Absence("crashed", "killed by SIGKILL, after 1 rows")
+    assert run.absence == Absence("crashed", "killed by SIGKILL, after 1 row")
 
 
 def test_damage_in_the_middle_keeps_what_came_before(tmp_path: Path) -> None:
@@ -265,8 +265,17 @@ def test_a_missing_outcome_is_told_from_the_events(tmp_path: Path) -> None:
     assert read_outcome(tmp_path).kind == "not started"
     written(tmp_path, BEGIN)
     assert read_outcome(tmp_path).kind == "exited"
-    (tmp_path / "outcome.json").write_text("{")
-    assert read_outcome(tmp_path).kind == "exited"
+    for damaged in ("{", "[7]", '{"kind": "exited", "code": 1e400, "detail": ""}', "[" * 200_000):
+        (tmp_path / "outcome.json").write_text(damaged)
+        assert read_outcome(tmp_path) == ProcessOutcome("exited", detail="how the process ended was not recorded")
+
+
+def test_an_event_nested_without_end_is_damage(tmp_path: Path) -> None:
+    found = load(tmp_path, BEGIN, tail='{"event": ' + "[" * 200_000 + "\n{}\n")
+    assert found.absence is not None
+    assert "events.jsonl is damaged" in found.absence.reason
+    (tmp_path / "input.json").write_text("[" * 200_000)
+    assert read_run(tmp_path, NODE, "before", OK).absence is not None
 
 
 @pytest.mark.parametrize(("status", "words"), [(2, "interrupted"), (3, "internal error")])

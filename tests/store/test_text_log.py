@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 import pytest
@@ -142,10 +143,79 @@ def test_what_could_not_be_counted_is_noted() -> None:
     summary = "FAILED benchmark/test_x.py::test_x - RuntimeError: no"
     text = "\n".join((line(), table(), table(line(), operator="add"), failed, summary))
     assert parse_text_log(text).notes == (
-        "1 row above the first table's heading, of no known operator",
+        "1 row below no whole heading of a table, of no known operator",
         "1 table without a row: mm float16",
         "failed before the rows were printed: sort, benchmark/test_x.py::test_x",
     )
+
+
+HEADING = "Operator: add  Performance Test (dtype=torch.float16, mode=kernel,level=core)"
+
+
+@pytest.mark.parametrize("cut", range(len("Operator: "), len(HEADING) - len("kernel,level=core)")))
+def test_rows_below_a_cut_heading_are_nobodys(cut: int) -> None:
+    log = parse_text_log(
+        table(line()).rstrip("\n") + f"\n{HEADING[:cut]}\n{line('9.0')}\n" + table(line(), operator="sub")
+    )
+    assert [(row.operator, row.own) for row in log.rows] == [("mm", Timed(0.5)), ("sub", Timed(0.5))]
+    assert log.notes == (
+        "1 row below no whole heading of a table, of no known operator",
+        "1 heading of a table cut or damaged, not counted as a table",
+    )
+
+
+@pytest.mark.parametrize("glued", [HEADING[:50] + line(), line() + HEADING[:50]])
+def test_a_cut_heading_and_a_row_in_one_line_are_damage(glued: str) -> None:
+    log = parse_text_log(table(line("1.0")).rstrip("\n") + f"\n{glued}\n{line('9.0')}\n")
+    assert [row.own for row in log.rows] == [Timed(1.0)]
+    assert len(log.notes) == 3
+    assert "1 line of a table cut short or damaged, not counted as a row" in log.notes
+    assert "1 heading of a table cut or damaged, not counted as a table" in log.notes
+
+
+def test_a_cut_heading_before_a_whole_one_in_its_line() -> None:
+    log = parse_text_log("Operator: ad" + table(line()).lstrip("\n"))
+    assert [row.operator for row in log.rows] == ["mm"]
+    assert log.notes == ("1 heading of a table cut or damaged, not counted as a table",)
+
+
+def test_an_error_that_speaks_of_an_operator_ends_no_table() -> None:
+    said = (f"{MARKER} queued: mm float16 [9] (operator): Operator: no", "FAILED: Operator=x err=<<<Operator: no>>>")
+    assert len(rows(table(line(), *said, line()))) == 2
+
+
+def test_operators_that_came_to_no_row_are_told() -> None:
+    text = table() + table(line(), operator="add") + "FAILED: Operator=sort dtype={dtype}\nFAILED a.py::test_x - no\n"
+    assert parse_text_log(text).without_rows == (("mm", "float16"), ("sort", ""))
+
+
+MANY = 20_000
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param("Operator: " * MANY, id="cut headings in a line"),
+        pytest.param("Operator: x" + " " * 10 * MANY, id="blanks"),
+        pytest.param("Operator: x" + " Performance Test (dtype=" * MANY, id="titles in a line"),
+        pytest.param(
+            "\n".join(f"{MARKER} queued: mm float16 [{at}] (operator): x" for at in range(MANY))
+            + table(*(line(detail=f"[{at}]") for at in range(MANY))),
+            id="a marker for each row",
+        ),
+        pytest.param(
+            f"{MARKER} queued: mm float16 [1] (operator)\n" * MANY + table(*[line(detail="[1]")] * MANY),
+            id="markers of the same row",
+        ),
+        pytest.param(f"{MARKER}\n" * MANY + table(*[line()] * MANY), id="markers of a table"),
+        pytest.param(table(*[f"{MARKER}\n{line()}"] * MANY), id="markers between rows"),
+    ],
+)
+def test_reading_takes_time_in_proportion(text: str) -> None:
+    """What takes time by the square takes minutes for these; the limit is far from both, whatever else is running."""
+    start = time.process_time()
+    parse_text_log(text)
+    assert time.process_time() - start < 10
 
 
 def direct(text: str) -> list[str]:
@@ -185,6 +255,15 @@ def test_a_marker_that_names_its_row_marks_that_row_wherever_it_stands() -> None
     assert direct(table(*ROWS) + f"\n{named}\n" + table(*ROWS, operator="add")) == ["mm [2]"]
     assert direct(f"{MARKER} direct: sort float16 [2]\n" + table(*ROWS)) == [], "that table was never printed"
     assert direct(f"{MARKER} direct: mm float16 n=1\n" + table(line(detail="n=1"), line(detail="n=16"))) == ["mm n=1"]
+
+
+@pytest.mark.parametrize("rest", [" (operator)", " (operator): why", " (operator): why (baseline): not", ""])
+def test_a_marker_names_its_row_exactly(rest: str) -> None:
+    others = ("(8, 8)", "(8, 8) x", "(8, 8)]", "(8, 8) (operator)", "(8,")
+    text = f"{MARKER} queued: mm float16 (8, 8) y{rest}\n{MARKER} queued: mm float16 (8, 8)-{rest}\n"
+    assert direct(text + table(*(line(detail=other) for other in others))) == []
+    named = f"{MARKER} queued: mm float16 (8, 8){rest}\n" + table(*(line(detail=other) for other in others))
+    assert direct(named) == ["mm (8, 8)"]
 
 
 def test_a_marker_of_a_baseline_is_about_the_torch_latency() -> None:

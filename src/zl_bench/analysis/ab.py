@@ -6,11 +6,11 @@ so that an incomplete pairing can not look like a complete range.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from zl_bench.analysis.measured import Measured, Spread, by_group, comparable, ratio, spread_of
+from zl_bench.analysis.measured import Measured, Spread, by_group, comparable, ratio, rowless, spread_of
 
 DirectSides = Literal["-", "before", "after", "both"]
 Key: TypeAlias = tuple[str | int, ...]
@@ -53,18 +53,21 @@ class Comparison:
         return spread_of(self.speedups)
 
 
-def compare(before: Sequence[Measured], after: Sequence[Measured]) -> tuple[Comparison, ...]:
+def compare(
+    before: Sequence[Measured], after: Sequence[Measured], tried: Collection[tuple[str, str]] = ()
+) -> tuple[Comparison, ...]:
     """A comparison for each operator and dtype that either side has, sorted by them.
 
     Neither order of the rows matters. The rows of one side must differ in (node, operator, dtype, detail, ordinal) and in
     (operator, dtype, detail, occurrence). Recorded rows pair within their test; where a side does not know the tests,
-    rows pair by operator, dtype, detail and occurrence.
+    rows pair by operator, dtype, detail and occurrence. Of those that were `tried` on either side, with an empty dtype
+    where it is not known, one that has no row is there with none.
     """
     key = _key_with_node if all(row.node for row in (*before, *after)) else _key_without_node
     old, new = by_group(before), by_group(after)
     return tuple(
         _comparison(group, {key(row): row for row in old.get(group, ())}, {key(row): row for row in new.get(group, ())})
-        for group in sorted({*old, *new})
+        for group in sorted({*old, *new, *rowless(tried, {*old, *new})})
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
 from zl_bench.model import L2Policy, TimingMethod
@@ -88,6 +88,13 @@ def by_group(rows: Iterable[Measured]) -> dict[tuple[str, str], list[Measured]]:
     for row in rows:
         groups.setdefault(row.group, []).append(row)
     return dict(sorted(groups.items()))
+
+
+def rowless(tried: Collection[tuple[str, str]], measured: Collection[tuple[str, str]]) -> set[tuple[str, str]]:
+    """The operators and dtypes that were tried and are not among the measured ones; `-` where no dtype is known."""
+    known = {(operator, dtype) for operator, dtype in tried if dtype} - {*measured}
+    operators = {operator for operator, _ in (*measured, *known)}
+    return known | {(operator, "-") for operator, dtype in tried if not dtype and operator not in operators}
 
 
 def ratio(above: Timed, below: Timed) -> float | None:

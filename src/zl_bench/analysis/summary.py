@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
-from zl_bench.analysis.measured import Measured, Spread, by_group, comparable, ratio, spread_of
+from zl_bench.analysis.measured import Measured, Spread, by_group, comparable, ratio, rowless, spread_of
 
 
 @dataclass(frozen=True)
@@ -34,9 +34,13 @@ class OperatorSummary:
         return spread_of(self.speedups)
 
 
-def summarise(rows: Iterable[Measured]) -> tuple[OperatorSummary, ...]:
-    """A summary of each operator and dtype, sorted by them. The order of the rows does not matter."""
-    return tuple(_summary(group, found) for group, found in by_group(rows).items())
+def summarise(rows: Iterable[Measured], tried: Collection[tuple[str, str]] = ()) -> tuple[OperatorSummary, ...]:
+    """A summary of each operator and dtype, sorted by them. The order of the rows does not matter.
+
+    Of those that were `tried`, with an empty dtype where it is not known, one that has no row is there with none.
+    """
+    groups = by_group(rows)
+    return tuple(_summary(group, groups.get(group, ())) for group in sorted({*groups, *rowless(tried, groups)}))
 
 
 def all_speedups(summaries: Sequence[OperatorSummary]) -> Spread | None:

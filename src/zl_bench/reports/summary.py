@@ -14,8 +14,8 @@ from zl_bench.reports.summary_view import SummaryView
 
 NAMES = 2
 """The columns before the numbers: operator and dtype."""
-NARROW = 80
-"""Columns of a terminal that hold the table; with fewer, cells would be cropped."""
+ANY_WIDTH = 1_000_000
+"""Columns that hold any table: only with so many is it known how many one takes."""
 MARKUP = re.compile(r"([\\`*_\[\]<>|~#])")
 
 
@@ -45,22 +45,35 @@ def markdown(view: SummaryView) -> str:
 
 
 def print_summary(view: SummaryView, console: Console) -> None:
-    """Print a table on a terminal, padded lines elsewhere. Names are shown as they are, never read as markup."""
-    if console.is_terminal and console.width >= NARROW:
-        table = Table(title=Text(view.title), title_justify="left", box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
-        for place, heading in enumerate(view.headings):
-            if place < NAMES:
-                table.add_column(heading, overflow="fold")
-            else:
-                table.add_column(heading.replace(" ", "\n"), no_wrap=True, justify="right")
-        for line in view.lines:
-            table.add_row(*map(Text, line.cells))
-        console.print(table)
-        for note in (*view.notes, view.totals):
-            console.print(Text(note))
-        return
+    """Print a table on a terminal that has room for it, padded lines elsewhere: no cell is cut or folded.
+
+    Names are shown as they are, never read as markup.
+    """
+    for between in (1, 0) if console.is_terminal else ():
+        table = _table(view, between)
+        needed = console.measure(table, options=console.options.update(max_width=ANY_WIDTH)).maximum
+        if needed <= console.width:
+            console.print(table)
+            for note in (*view.notes, view.totals):
+                console.print(Text(note))
+            return
     for text in (view.title, *_padded(view), *view.notes, view.totals):
         console.print(Text(text), soft_wrap=True)
+
+
+def _table(view: SummaryView, between: int) -> Table:
+    """The table with one blank between its columns, and `between` more."""
+    table = Table(
+        title=Text(view.title), title_justify="left", box=box.SIMPLE_HEAD, show_edge=False, padding=(0, between, 0, 0)
+    )
+    for place, heading in enumerate(view.headings):
+        if place < NAMES:
+            table.add_column(heading, no_wrap=True)
+        else:
+            table.add_column(heading.replace(" ", "\n").replace("/", "/\n"), no_wrap=True, justify="right")
+    for line in view.lines:
+        table.add_row(*map(Text, line.cells))
+    return table
 
 
 def _padded(view: SummaryView) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -25,7 +26,9 @@ AB_HEADINGS = (
 )  # fmt: skip
 TORCH_COLUMNS = ("operator", "dtype", "rows", "failed", "geomean", "min", "median", "max", "direct")
 ABSENT = "-"
-UNPRINTABLE = re.compile(r"[\s\x00-\x1f\x7f-\x9f\u2028\u2029]+")
+BLANKS = re.compile(r"\s+")
+INVISIBLE = ("Cc", "Cf", "Cs")
+"""Unicode's controls, its format characters, which turn or hide the text around them, and halves of characters."""
 
 
 @dataclass(frozen=True)
@@ -58,6 +61,7 @@ def torch_view(operators: Sequence[OperatorSummary], sources: Sequence[str], not
     total = all_speedups(operators)
     rows, failed = sum(entry.rows for entry in operators), sum(entry.failed for entry in operators)
     compared, number = sum(len(entry.speedups) for entry in operators), _operators(operators)
+    rowless = any(not entry.rows for entry in operators)
     return SummaryView(
         title=_clean(f"speed-up over torch (torch / operator, above 1 is faster): {', '.join(sources)}"),
         columns=TORCH_COLUMNS,
@@ -65,7 +69,8 @@ def torch_view(operators: Sequence[OperatorSummary], sources: Sequence[str], not
         lines=tuple(_torch_line(entry) for entry in operators),
         totals=(
             f"{counted(number, 'operator')}, {counted(rows, 'row')} ({failed} failed), {compared}/{rows} rows compared with "
-            f"torch{_incomplete(compared, rows)}, geometric mean of all of them {_readable(total.geomean if total else None)}"
+            f"torch{_incomplete(compared, rows, rowless)}, geometric mean of all of them "
+            f"{_readable(total.geomean if total else None)}"
         ),
         total_values=(
             ("operators", number),
@@ -82,15 +87,16 @@ def ab_view(operators: Sequence[Comparison], before: str, after: str, notes: Seq
     """The view of two sides against each other."""
     total = all_pairs(operators)
     paired, rows = sum(entry.paired for entry in operators), sum(entry.total for entry in operators)
-    number = _operators(operators)
+    number, rowless = _operators(operators), any(not entry.total for entry in operators)
     return SummaryView(
         title=_clean(f"before / after, above 1 is faster: before {before}, after {after}"),
         columns=AB_COLUMNS,
         headings=AB_HEADINGS,
         lines=tuple(_ab_line(entry) for entry in operators),
         totals=(
-            f"{counted(number, 'operator')}, {paired}/{rows} rows paired{_incomplete(paired, rows)}, geometric mean of all "
-            f"paired rows {_readable(total.geomean if total else None)}"
+            f"{counted(number, 'operator')}, {paired}/{rows} rows paired"
+            f"{_incomplete(paired, rows, rowless)}, geometric mean of all paired rows "
+            f"{_readable(total.geomean if total else None)}"
         ),
         total_values=(
             ("operators", number),
@@ -164,8 +170,9 @@ def _operators(operators: Sequence[OperatorSummary] | Sequence[Comparison]) -> i
     return len({entry.operator for entry in operators})
 
 
-def _incomplete(part: int, whole: int) -> str:
-    return " (incomplete)" if part < whole else ""
+def _incomplete(part: int, whole: int, rowless: bool) -> str:
+    """A word for rows, or an operator with all its rows, that are not part of the whole."""
+    return " (incomplete)" if part < whole or rowless else ""
 
 
 def _reasons(reasons: Sequence[str]) -> str:
@@ -190,5 +197,9 @@ def _readable(value: Value) -> str:
 
 
 def _clean(text: str) -> str:
-    """A line stays a line and a cell a cell, whatever a name or a message holds."""
-    return UNPRINTABLE.sub(" ", text).strip()
+    """A line stays a line and a cell a cell, whatever a name or a message holds; what can not be seen is shown escaped."""
+    line = BLANKS.sub(" ", text).strip()
+    return "".join(
+        character.encode("unicode_escape").decode() if unicodedata.category(character) in INVISIBLE else character
+        for character in line
+    )

@@ -175,7 +175,7 @@ def _last_activity(events: Sequence[Event]) -> str:
     if events[-1].get("event") == "end":
         return "after its last event"
     rows = sum(1 for _ in of_kind(events, "row"))
-    where = f"after {rows} rows" if rows else "before its first row"
+    where = f"after {counted(rows, 'row')}" if rows else "before its first row"
     last = next((event for event in reversed(events) if event.get("event") in ("compile", "row")), None)
     compiled = f", having compiled {text(last, 'kernel')}" if last is not None and last["event"] == "compile" else ""
     return where + compiled

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import stat
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -39,16 +41,22 @@ class Source:
     """False where nothing was to be timed."""
     modes: frozenset[str] = frozenset()
     """Of a text log: FlagGems' own names for how it timed."""
+    without_rows: tuple[tuple[str, str], ...] = ()
+    """Operators and dtypes that were tried and came to no row; the dtype is empty where it is not known."""
     notes: tuple[str, ...] = ()
     """What is missing or could not be counted, a sentence each."""
 
 
 @dataclass(frozen=True)
 class FoundRun:
-    """A run's directory, and what its input.json says it was; empty where it has none."""
+    """A run's directory, and what its input.json says it was; empty where it has none that can be read.
+
+    The name of its folder may then still tell the side.
+    """
 
     directory: Path
     operator: str
+    dtype: str
     node: str
     side: Side | None
 
@@ -58,26 +66,67 @@ def read_source(path: Path, side: Side) -> Source:
 
     Raises UsageError for anything that holds no such rows.
     """
-    if not path.exists():
-        raise UsageError(f"{path} does not exist. {WHAT_IS_READ}")
-    if path.name == LOG_FILE and (path.parent / EVENTS_FILE).is_file():
-        path = path.parent  # what a run's log prints includes placeholders; its record knows what was timed
-    if not path.is_dir():
-        log = read_text_log(path)
-        return Source(path, log.rows, recorded=False, modes=log.modes, notes=log.notes)
-    found = find_runs(path)
+    try:
+        is_file = _is_file(path)
+        if path.name == LOG_FILE and (path.parent / EVENTS_FILE).is_file():
+            # What a run's log prints includes placeholders; its record knows what was timed.
+            path, is_file = path.parent, False
+        found = [] if is_file else find_runs(path)
+    except OSError as error:
+        raise UsageError(
+            f"{error.filename or path} can not be read: {error.strerror or error}. {WHAT_IS_READ}"
+        ) from error
+    if not is_file:
+        return _recorded(path, found, side)
+    log = read_text_log(path)
+    return Source(path, log.rows, recorded=False, modes=log.modes, without_rows=log.without_rows, notes=log.notes)
+
+
+def _is_file(path: Path) -> bool:
+    """Whether it is a file, False for a folder. Raises UsageError for all else: reading a device or a pipe may never end."""
+    try:
+        mode = path.stat().st_mode
+    except (FileNotFoundError, NotADirectoryError) as error:
+        raise UsageError(f"{path} does not exist. {WHAT_IS_READ}") from error
+    if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
+        raise UsageError(f"{path} is neither a file nor a folder. {WHAT_IS_READ}")
+    return stat.S_ISREG(mode)
+
+
+def _recorded(path: Path, found: Sequence[FoundRun], side: Side) -> Source:
     sides = {run.side for run in found if run.side is not None}
     taken = side if side in sides else next(iter(sides), None)
-    runs = [_load(run) for run in found if run.side is None or run.side == taken]
-    timed = any(row.latency is not None for run in runs for row in run.rows) or any(
-        asked_timing(run.directory) is not None for run in runs
+    # A run that is named itself is of the side that it is named for; among others it can not be told whose it is.
+    known = [run for run in found if run.side is not None or run.directory == path]
+    chosen = [run for run in known if run.side == taken]
+    runs = [_load(run) for run in chosen]
+    timed = (
+        not runs
+        or any(row.latency is not None for run in runs for row in run.rows)
+        or any(asked_timing(run.directory) is not None for run in runs)
     )
-    notes = (
-        f"{run.directory.relative_to(path) if run.directory != path else path.name}: {one_line(run.absence.reason)}"
+    notes = [
+        f"{_name(run.directory, path)}: {one_line(run.absence.reason)}"
         for run in runs
         if run.absence is not None and not run.absence.clean
+    ]
+    notes.extend(
+        f"{_name(run.directory, path)}: left out, its {INPUT_FILE} does not tell its side"
+        for run in found
+        if run not in known
     )
-    return Source(path, tuple(measured_rows(runs)), taken, timed=timed, notes=tuple(notes))
+    without_rows = (
+        (about.operator, about.dtype)
+        for about, run in zip(chosen, runs, strict=True)
+        if about.operator and run.absence is not None and not run.absence.clean and not run.rows and not run.failed_rows
+    )
+    return Source(
+        path, tuple(measured_rows(runs)), taken, timed=timed, without_rows=tuple(without_rows), notes=tuple(notes)
+    )
+
+
+def _name(directory: Path, source: Path) -> str:
+    return str(directory.relative_to(source)) if directory != source else source.name
 
 
 def sides_of(path: Path) -> set[Side]:
@@ -147,13 +196,18 @@ def _below(folder: Path) -> list[FoundRun]:
 
     An operator's nodes are run one after the other, in the order in which its suite has them; so are they here.
     """
-    found = []
+    directories: list[Path] = []
     for child in (path for path in folder.iterdir() if path.is_dir()):
-        directories = [child] if (child / EVENTS_FILE).is_file() else list(child.iterdir())
-        for directory in (path for path in directories if (path / EVENTS_FILE).is_file()):
-            run = _found(directory)
-            of_operator = "" if child.name == safe_name(run.node) else child.name  # the folder itself is an operator's
-            found.append(((of_operator, _started(directory), str(directory)), run))
+        below = [child] if (child / EVENTS_FILE).is_file() else child.iterdir()
+        directories.extend(path for path in below if (path / EVENTS_FILE).is_file())
+    # A run that links lead to as well counts once, by itself if it is here.
+    directories.sort(key=lambda path: (len(path.parts), path.is_symlink() or path.parent.is_symlink(), str(path)))
+    once = {os.path.realpath(directory): directory for directory in reversed(directories)}
+    found = []
+    for directory in once.values():
+        run, top = _found(directory), directory.relative_to(folder).parts[0]
+        of_operator = "" if top == safe_name(run.node) else top  # the folder itself is an operator's
+        found.append(((of_operator, _started(directory), str(directory)), run))
     return [run for _, run in sorted(found, key=lambda entry: entry[0])]
 
 
@@ -172,14 +226,23 @@ def _started(directory: Path) -> float:
     try:
         with (directory / EVENTS_FILE).open(encoding="utf-8", errors="replace") as stream:
             return float(json.loads(stream.readline())["t"])
-    except (OSError, ValueError, KeyError, TypeError):
+    except (OSError, ValueError, KeyError, TypeError, OverflowError, RecursionError):
         return 0.0
 
 
 def _found(directory: Path) -> FoundRun:
     try:
         record = json.loads((directory / INPUT_FILE).read_text(encoding="utf-8"))
-        operator, node, side = (str(record.get(name) or "") for name in ("operator", "node", "side"))
-    except (OSError, ValueError, AttributeError):
-        operator, node, side = "", "", ""
-    return FoundRun(directory, operator, node, next((known for known in SIDES if known == side), None))
+        operator, dtype, node, told = (str(record.get(name) or "") for name in ("operator", "dtype", "node", "side"))
+    except (OSError, ValueError, AttributeError, RecursionError):
+        operator, dtype, node, told = "", "", "", ""
+    side = next((known for known in SIDES if known == told), None)
+    return FoundRun(directory, operator, dtype, node, side or _side_by_name(directory))
+
+
+def _side_by_name(directory: Path) -> Side | None:
+    """The side by the name of an operator's folder, which is the run's or the one above it; None unless it is clear."""
+    folders = (directory.absolute().name, directory.absolute().parent.name)
+    names = [name for name in folders if safe_name("::") not in name]  # those of nodes are the suite's own
+    told = {side for side in SIDES if any(name.endswith(f"_{side}") for name in names)}
+    return told.pop() if len(told) == 1 else None

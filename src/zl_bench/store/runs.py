@@ -26,7 +26,7 @@ def read_run(directory: Path, node: str, side: Side, outcome: ProcessOutcome) ->
     events, damage = _events(directory / EVENTS_FILE)
     try:
         return _run(directory, node, side, events, damage, outcome)
-    except (KeyError, AttributeError, TypeError, ValueError, OverflowError) as error:
+    except (KeyError, AttributeError, TypeError, ValueError, OverflowError, RecursionError) as error:
         damage = f"{EVENTS_FILE} holds an event that can not be understood ({type(error).__name__}: {error})"
         return _run(directory, node, side, (), damage, outcome)
 
@@ -90,7 +90,7 @@ def read_outcome(directory: Path) -> ProcessOutcome:
             left=int(record.get("left", 0)),
             seconds=None if seconds is None else float(seconds),
         )
-    except (OSError, ValueError, KeyError, TypeError):
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError):
         pass
     events, _ = _events(directory / EVENTS_FILE)
     if not events:
@@ -106,7 +106,7 @@ def _events(path: Path) -> tuple[list[Event], str]:
             if not isinstance(event, dict):
                 return events, f"{path.name} holds something else than events"
             events.append(event)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         return events, f"{path.name} is damaged: {error}"
     except OSError as error:
         return events, f"{path.name} can not be read: {error.strerror or error}"
@@ -126,5 +126,5 @@ def _operator(directory: Path, node: str) -> str:
     """The operator's name as the run was told it, for messages."""
     try:
         return str(json.loads((directory / INPUT_FILE).read_text(encoding="utf-8"))["operator"])
-    except (OSError, ValueError, KeyError, TypeError):
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return node

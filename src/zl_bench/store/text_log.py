@@ -15,11 +15,16 @@ row. As zl-bench writes it (`BENCHMARK_DIRECT_NO_CUDAGRAPH queued: mm float16 [t
 marks the rows that it names, wherever they stand; with `(baseline)` it is about their torch latencies. Any other marks the
 row whose line comes next in its table; after a table's last row, that row if it follows at once; otherwise, since a table
 is printed when its rows have been timed, all rows of the next table.
+
+A log may be cut anywhere, and what was printed next stands in the same line. So a line that only begins like a heading ends
+the table above it: whose the rows below it are is not known. However long a log and its lines are, reading takes time in
+proportion.
 """
 
 from __future__ import annotations
 
 import re
+from bisect import bisect
 from collections import Counter
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -33,7 +38,9 @@ from zl_bench.store.timings import why_invalid
 CONTROLS = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)|[\x00-\x08\x0e-\x1f\x7f]")
 """ANSI's colours and other codes of a terminal."""
 LINE_ENDS = re.compile(r"\r\n|\n|\r")
-HEADING = re.compile(r"Operator: (?P<operator>\S.*?)\s+Performance Test \(dtype=(?P<dtype>.*?), ?mode=(?P<mode>[^,)]*)")
+OPERATOR = "Operator: "
+TITLE = "Performance Test (dtype="
+GROUP = re.compile(r"(?P<dtype>.*?), ?mode=(?P<mode>[^,)]*)")
 VALUE = r"(?:N/A|None|[-+]?(?:nan|inf|\d+(?:\.\d*)?(?:e[-+]?\d+)?))"
 ROW = re.compile(
     rf"(?<!\S)(?P<status>[A-Z]+)\s+(?P<torch>{VALUE})\s+(?P<own>{VALUE})\s+{VALUE}(?:\s+{VALUE}){{0,3}} {{10}}(?P<detail>\S.*)$"
@@ -43,6 +50,8 @@ NAMED_MARKER = re.compile(
     re.escape(DIRECT_MARKER)
     + r" (?:queued|direct): (?P<row>\S+ (?:-|None|bool|(?:b?float|u?int|complex)\d+\w*)(?: .*)?)$"
 )
+SOMEWHERE_A_ROW = re.compile(r"(?:SUCCESS|FAILED)\s+(?:N/A|[-+]?\d|nan|inf)")
+ROLE = re.compile(r" \((operator|baseline)\)(?=:|$)")
 FAILED_OPERATOR = re.compile(r"FAILED: Operator=(\S+)|^FAILED (\S+::\S+)")
 ABRIDGED = re.compile(r"… \(\d+ characters, SHA-256 [0-9a-f]+\)$")
 """How the probe ends a size detail that was too long to print."""
@@ -58,6 +67,8 @@ class TextLog:
     modes: frozenset[str]
     notes: tuple[str, ...]
     """What could not be counted, a sentence each."""
+    without_rows: tuple[tuple[str, str], ...] = ()
+    """Operators and dtypes of which the log tells that they were tried, without a row; the dtype is empty where unknown."""
 
 
 @dataclass
@@ -73,7 +84,9 @@ class _Reading:
     broken: int = 0
     """Lines of rows that are cut or damaged."""
     homeless: int = 0
-    """Rows above the first heading."""
+    """Rows below no whole heading."""
+    cut: int = 0
+    """Headings that are cut or damaged."""
     failed: list[str] = field(default_factory=list)
     """Operators or tests that failed without a table."""
 
@@ -98,11 +111,15 @@ def parse_text_log(text: str) -> TextLog:
     reading, heading = _Reading(), -1
     counts: Counter[tuple[str, str, str]] = Counter()
     for place, line in enumerate(CONTROLS.sub("", line) for line in LINE_ENDS.split(text)):
-        found = HEADING.search(line)
-        if found is not None:
-            heading = place
-            reading.headings[place] = found["operator"], found["dtype"].rsplit(".", 1)[-1]
-            reading.modes.add(found["mode"].strip())
+        found = _heading(line)
+        if found is not None or _is_cut_heading(line):
+            heading = -1
+            if found is not None:
+                heading = place
+                reading.headings[place] = found[:2]
+                reading.modes.add(found[2])
+            reading.cut += line.count(OPERATOR) - (found is not None)
+            reading.broken += SOMEWHERE_A_ROW.search(line) is not None
             continue
         row = ROW.search(line)
         if row is not None and heading < 0:
@@ -119,7 +136,29 @@ def parse_text_log(text: str) -> TextLog:
         elif failed := FAILED_OPERATOR.search(line):
             reading.failed.append(failed[1] or failed[2])
     rows = tuple(_with_markers(reading).values())
-    return TextLog(rows, len(reading.headings), frozenset(reading.modes), _notes(reading))
+    return TextLog(rows, len(reading.headings), frozenset(reading.modes), _notes(reading), _without_rows(reading))
+
+
+def _heading(line: str) -> tuple[str, str, str] | None:
+    """Operator, dtype and mode, if a whole heading is the last that the line holds."""
+    operator, title, rest = line[line.rfind(OPERATOR) :].partition(TITLE)
+    group = GROUP.match(rest)
+    name = operator.removeprefix(OPERATOR)
+    if (
+        not title
+        or group is None
+        or not operator.startswith(OPERATOR)
+        or not name[:1].strip()
+        or not name[-1].isspace()
+    ):
+        return None
+    return name.rstrip(), group["dtype"].rsplit(".", 1)[-1], group["mode"].strip()
+
+
+def _is_cut_heading(line: str) -> bool:
+    """Whether a line that is no heading was to become one, other than by quoting an error after its own beginning."""
+    before, operator, _ = line.partition(OPERATOR)
+    return bool(operator) and DIRECT_MARKER not in before and FAILED_OPERATOR.search(before) is None
 
 
 def _detail(text: str) -> str:
@@ -159,38 +198,60 @@ def _timed(text: str) -> Timed | str:
 
 def _with_markers(reading: _Reading) -> dict[int, Measured]:
     """The rows by their places, with what markers on lines of their own say of them."""
-    rows = dict(reading.rows)
+    names = {at: f"{row.operator} {row.dtype} {row.detail}".rstrip() for at, row in reading.rows.items()}
+    known, longest = set(names.values()), max(map(len, names.values()), default=0)
+    said: set[tuple[str, str]] = set()
+    unnamed: list[int] = []
     for place, marker in reading.markers.items():
         named = NAMED_MARKER.fullmatch(marker)
-        for at in _unnamed(reading, place) if named is None else rows:
-            role = "operator" if named is None else _role(named["row"], rows[at])
-            if role == "operator":
-                rows[at] = replace(rows[at], direct=True)
-            elif role == "baseline":
-                rows[at] = replace(rows[at], torch_direct=True)
-    return rows
+        if named is None:
+            unnamed.append(place)
+        elif (row := _named(named["row"], known, longest)) is not None:
+            said.add(row)
+    direct = _unnamed(reading, unnamed)
+    return {
+        at: replace(
+            row,
+            direct=row.direct or at in direct or (names[at], "operator") in said,
+            torch_direct=(names[at], "baseline") in said,
+        )
+        for at, row in reading.rows.items()
+    }
 
 
-def _unnamed(reading: _Reading, place: int) -> list[int]:
-    """The places of the rows that a marker marks which names none."""
-    following = min((at for at in (*reading.rows, *reading.headings) if at > place), default=None)
-    if following in reading.rows:
-        return [following] if following is not None else []
-    above = place - 1
-    while above in reading.markers:
-        above -= 1
-    if above in reading.rows:
-        return [above]
-    return [at for at, heading in reading.tables.items() if heading == following]
+def _named(text: str, known: set[str], longest: int) -> tuple[str, str] | None:
+    """The name of the row that a marker's words are about, and whether of its `operator` or its `baseline`."""
+    for role in ROLE.finditer(text):
+        if role.start() > longest + 1:
+            break
+        if (name := text[: role.start()].rstrip()) in known:
+            return name, role[1]
+    return (text, "operator") if text in known else None
 
 
-def _role(text: str, row: Measured) -> str:
-    """`operator` or `baseline` if a marker's words are about that row, empty if they are not."""
-    name = f"{row.operator} {row.dtype} {row.detail}"
-    rest = text.removeprefix(name)
-    if not text.startswith(name) or rest[:1].isalnum():
-        return ""
-    return "baseline" if rest.startswith(" (baseline)") else "operator"
+def _unnamed(reading: _Reading, markers: list[int]) -> set[int]:
+    """The places of the rows that markers mark which name none."""
+    places = sorted((*reading.rows, *reading.headings))
+    above: dict[int, int] = {}
+    for place in reading.markers:  # of markers one below the other, the line above the first
+        above[place] = above.get(place - 1, place - 1)
+    marked, tables = set(), set()
+    for place in markers:
+        at = bisect(places, place)
+        following = places[at] if at < len(places) else -1
+        if following in reading.rows:
+            marked.add(following)
+        elif above[place] in reading.rows:
+            marked.add(above[place])
+        else:
+            tables.add(following)
+    return marked | {at for at, heading in reading.tables.items() if heading in tables}
+
+
+def _without_rows(reading: _Reading) -> tuple[tuple[str, str], ...]:
+    filled = set(reading.tables.values())
+    empty = [group for place, group in reading.headings.items() if place not in filled]
+    return tuple(dict.fromkeys((*empty, *((name, "") for name in reading.failed if "::" not in name))))
 
 
 def _notes(reading: _Reading) -> tuple[str, ...]:
@@ -200,7 +261,9 @@ def _notes(reading: _Reading) -> tuple[str, ...]:
     if reading.broken:
         notes.append(f"{counted(reading.broken, 'line')} of a table cut short or damaged, not counted as a row")
     if reading.homeless:
-        notes.append(f"{counted(reading.homeless, 'row')} above the first table's heading, of no known operator")
+        notes.append(f"{counted(reading.homeless, 'row')} below no whole heading of a table, of no known operator")
+    if reading.cut:
+        notes.append(f"{counted(reading.cut, 'heading')} of a table cut or damaged, not counted as a table")
     if empty:
         notes.append(f"{counted(len(empty), 'table')} without a row: {listed(empty)}")
     if reading.failed:

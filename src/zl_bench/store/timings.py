@@ -49,7 +49,7 @@ def asked_timing(directory: Path) -> AskedTiming | None:
         if not timing:
             return None
         method, l2 = timing["method"], timing["l2"]
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return None
     return AskedTiming(method, l2) if method in METHODS and l2 in POLICIES else None
 
@@ -111,7 +111,7 @@ def _latency(event: Event, asked: AskedTiming | None) -> Latency:
             *regime,
             *measured,
             samples=number(event, "samples"),
-            launch_bound=bool(event.get("launch_bound")),
+            launch_bound=event.get("launch_bound") is True,
             invalid=invalid,
             fell_back=tuple(_fell_back(event.get("fell_back") or ())),
             before=_card(event.get("before")),

@@ -56,7 +56,7 @@ def summarise_torch(paths: Sequence[Path], side: Side | None) -> TorchSummary:
         if times > 1
     )
     rows = [row for source in sources for row in source.rows]
-    return TorchSummary(summarise(rows), tuple(map(_described, sources)), tuple(notes))
+    return TorchSummary(summarise(rows, _tried(*sources)), tuple(map(_described, sources)), tuple(notes))
 
 
 def summarise_ab(before: Path, after: Path | None = None) -> AbSummary:
@@ -77,7 +77,7 @@ def summarise_ab(before: Path, after: Path | None = None) -> AbSummary:
         notes.append(
             f"the two logs were timed in different modes of FlagGems' benchmark ({modes}): their ratio is of both"
         )
-    return AbSummary(compare(old.rows, new.rows), _described(old), _described(new), tuple(notes))
+    return AbSummary(compare(old.rows, new.rows, _tried(old, new)), _described(old), _described(new), tuple(notes))
 
 
 def _timed_source(path: Path, side: Side) -> Source:
@@ -88,6 +88,10 @@ def _timed_source(path: Path, side: Side) -> Source:
             "on a card, or use `zl-bench run`, and give that root."
         )
     return source
+
+
+def _tried(*sources: Source) -> list[tuple[str, str]]:
+    return [group for source in sources for group in source.without_rows]
 
 
 def _described(source: Source) -> str:
