@@ -11,6 +11,7 @@ import click
 from zl_bench import __version__
 from zl_bench.cli.doctor import doctor
 from zl_bench.cli.irdiff import irdiff
+from zl_bench.cli.judge import judge
 from zl_bench.cli.ops import ops
 from zl_bench.cli.run import run
 from zl_bench.cli.screen import screen
@@ -40,7 +41,7 @@ def cli() -> None:
     """Tell which operators a Triton compiler change really touches."""
 
 
-for command in (screen, run, summary, show, irdiff, ops, doctor):
+for command in (screen, run, summary, judge, show, irdiff, ops, doctor):
     cli.add_command(command)
 
 

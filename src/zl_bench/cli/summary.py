@@ -6,22 +6,13 @@ from pathlib import Path
 from typing import cast
 
 import click
-from rich.console import Console
 
+from zl_bench.cli.console import PipedConsole
 from zl_bench.errors import UsageError
 from zl_bench.model import SIDES, Side
 from zl_bench.reports import summary as render
 from zl_bench.reports.summary_view import SummaryView, ab_view, torch_view
 from zl_bench.workflow.summary import summarise_ab, summarise_torch
-
-
-class _Console(Console):
-    """Ends when its reader has gone (`| head`), as printing in any other format does: a summary is in no file."""
-
-    def on_broken_pipe(self) -> None:
-        """Leave it to the edge of the process."""
-        self.quiet = True
-        raise BrokenPipeError
 
 
 @click.command("summary")
@@ -61,7 +52,7 @@ def summary(ab: bool, side: str | None, form: str, sources: tuple[Path, ...]) ->
         case "markdown":
             click.echo(render.markdown(view), nl=False)
         case _:
-            render.print_summary(view, _Console(highlight=False))
+            render.print_summary(view, PipedConsole(highlight=False))
 
 
 def _torch(sources: tuple[Path, ...], side: Side | None) -> SummaryView:

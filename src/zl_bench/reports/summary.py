@@ -24,13 +24,14 @@ def tsv(view: SummaryView) -> str:
     return "".join("\t".join(cells) + "\n" for cells in (view.columns, *(line.exact for line in view.lines)))
 
 
-def as_json(view: SummaryView) -> str:
-    """An object with `rows` (an object per operator, null where there is no number), `totals` and `notes`."""
+def as_json(view: SummaryView, **further: object) -> str:
+    """An object with `rows` (an object per line, null where there is no number), `totals`, `notes` and whatever is given."""
     record = {
         "title": view.title,
         "rows": [dict(zip(view.columns, line.values, strict=True)) for line in view.lines],
         "totals": dict(view.total_values),
         "notes": view.notes,
+        **further,
     }
     return json.dumps(record, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 

@@ -63,14 +63,14 @@ def torch_view(operators: Sequence[OperatorSummary], sources: Sequence[str], not
     compared, number = sum(len(entry.speedups) for entry in operators), _operators(operators)
     rowless = any(not entry.rows for entry in operators)
     return SummaryView(
-        title=_clean(f"speed-up over torch (torch / operator, above 1 is faster): {', '.join(sources)}"),
+        title=clean(f"speed-up over torch (torch / operator, above 1 is faster): {', '.join(sources)}"),
         columns=TORCH_COLUMNS,
         headings=TORCH_COLUMNS,
         lines=tuple(_torch_line(entry) for entry in operators),
         totals=(
             f"{counted(number, 'operator')}, {counted(rows, 'row')} ({failed} failed), {compared}/{rows} rows compared with "
             f"torch{_incomplete(compared, rows, rowless)}, geometric mean of all of them "
-            f"{_readable(total.geomean if total else None)}"
+            f"{readable(total.geomean if total else None)}"
         ),
         total_values=(
             ("operators", number),
@@ -79,7 +79,7 @@ def torch_view(operators: Sequence[OperatorSummary], sources: Sequence[str], not
             ("compared", compared),
             ("geomean", total.geomean if total else None),
         ),
-        notes=tuple(map(_clean, (*notes, *(note for entry in operators for note in _torch_notes(entry))))),
+        notes=tuple(map(clean, (*notes, *(note for entry in operators for note in _torch_notes(entry))))),
     )
 
 
@@ -89,14 +89,14 @@ def ab_view(operators: Sequence[Comparison], before: str, after: str, notes: Seq
     paired, rows = sum(entry.paired for entry in operators), sum(entry.total for entry in operators)
     number, rowless = _operators(operators), any(not entry.total for entry in operators)
     return SummaryView(
-        title=_clean(f"before / after, above 1 is faster: before {before}, after {after}"),
+        title=clean(f"before / after, above 1 is faster: before {before}, after {after}"),
         columns=AB_COLUMNS,
         headings=AB_HEADINGS,
         lines=tuple(_ab_line(entry) for entry in operators),
         totals=(
             f"{counted(number, 'operator')}, {paired}/{rows} rows paired"
             f"{_incomplete(paired, rows, rowless)}, geometric mean of all paired rows "
-            f"{_readable(total.geomean if total else None)}"
+            f"{readable(total.geomean if total else None)}"
         ),
         total_values=(
             ("operators", number),
@@ -104,19 +104,19 @@ def ab_view(operators: Sequence[Comparison], before: str, after: str, notes: Seq
             ("total", rows),
             ("geomean", total.geomean if total else None),
         ),
-        notes=tuple(map(_clean, (*notes, *(note for entry in operators for note in _ab_notes(entry))))),
+        notes=tuple(map(clean, (*notes, *(note for entry in operators for note in _ab_notes(entry))))),
     )
 
 
 def _torch_line(entry: OperatorSummary) -> SummaryLine:
     speed = _numbers(entry.spread, "geomean", "smallest", "median", "largest")
     direct = "yes" if entry.direct else ABSENT
-    values = (_clean(entry.operator), _clean(entry.dtype), entry.rows, entry.failed, *speed, direct)
-    return SummaryLine(values, tuple(map(_exact, values)), tuple(map(_readable, values)))
+    values = (clean(entry.operator), clean(entry.dtype), entry.rows, entry.failed, *speed, direct)
+    return SummaryLine(values, tuple(map(exact, values)), tuple(map(readable, values)))
 
 
 def _ab_line(entry: Comparison) -> SummaryLine:
-    names = (_clean(entry.operator), _clean(entry.dtype))
+    names = (clean(entry.operator), clean(entry.dtype))
     rest = (
         entry.failed_before,
         entry.failed_after,
@@ -124,8 +124,8 @@ def _ab_line(entry: Comparison) -> SummaryLine:
         entry.direct,
     )
     values = (*names, entry.paired, entry.total, *rest)
-    cells = (*names, f"{entry.paired}/{entry.total}", *map(_readable, rest))
-    return SummaryLine(values, tuple(map(_exact, values)), cells)
+    cells = (*names, f"{entry.paired}/{entry.total}", *map(readable, rest))
+    return SummaryLine(values, tuple(map(exact, values)), cells)
 
 
 def _torch_notes(entry: OperatorSummary) -> Iterator[str]:
@@ -184,19 +184,21 @@ def _numbers(spread: Spread | None, *names: str) -> tuple[float | None, ...]:
     return tuple(None if spread is None else float(getattr(spread, name)) for name in names)
 
 
-def _exact(value: Value) -> str:
+def exact(value: Value) -> str:
+    """For a machine: six significant digits."""
     if value is None:
         return ABSENT
     return f"{value:.6g}" if isinstance(value, float) else str(value)
 
 
-def _readable(value: Value) -> str:
+def readable(value: Value) -> str:
+    """For people."""
     if isinstance(value, float):
         return f"{value:.4f}" if 0.1 <= value < 1e6 else f"{value:.4g}"
-    return _exact(value)
+    return exact(value)
 
 
-def _clean(text: str) -> str:
+def clean(text: str) -> str:
     """A line stays a line and a cell a cell, whatever a name or a message holds; what can not be seen is shown escaped."""
     line = BLANKS.sub(" ", text).strip()
     return "".join(
