@@ -14,6 +14,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import signal
 import statistics
 import subprocess
 import sys
@@ -67,7 +68,7 @@ def run(root: Path, arguments: Sequence[str]) -> int:
     if (root / "screen.jsonl").exists():
         command.append("--resume")
     clock, before = time.monotonic(), children_seconds()
-    code = subprocess.run([sys.executable, "-m", "zl_bench", *command], check=False).returncode
+    code = _to_its_end([sys.executable, "-m", "zl_bench", *command])
     note = root / "benchmark.json"
     noted = (
         json.loads(note.read_text(encoding="utf-8"))
@@ -90,6 +91,16 @@ def run(root: Path, arguments: Sequence[str]) -> int:
     }
     note.write_text(json.dumps(noted, indent=1) + "\n", encoding="utf-8")
     return code
+
+
+def _to_its_end(command: Sequence[str]) -> int:
+    """Run the tool and return its exit code. Where this process alone is interrupted, so is the tool, and its end awaited."""
+    with subprocess.Popen(command) as tool:
+        try:
+            return tool.wait()
+        except KeyboardInterrupt:
+            tool.send_signal(signal.SIGINT)
+            return tool.wait()
 
 
 def read(root: Path) -> Screened:
