@@ -92,7 +92,7 @@ def nothing() -> Iterator[None]:
 def screen(simulated: SimulatedCards, monkeypatch: pytest.MonkeyPatch) -> Command:
     command = Command("screen")
     monkeypatch.setattr(screen_command, "run_screen", command.screen)
-    monkeypatch.setattr(screen_command, "_no_stray_processes", nothing)
+    monkeypatch.setattr(screen_command, "no_stray_processes", nothing)
     return command
 
 

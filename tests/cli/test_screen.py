@@ -69,7 +69,7 @@ def screened(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Screened:
         yield
 
     monkeypatch.setattr(command, "run_screen", stand_in.screen)
-    monkeypatch.setattr(command, "_no_stray_processes", nothing)
+    monkeypatch.setattr(command, "no_stray_processes", nothing)
     monkeypatch.setattr(command, "available_memory", lambda: AVAILABLE)
     (tmp_path / "here").mkdir()
     monkeypatch.chdir(tmp_path / "here")
@@ -314,8 +314,8 @@ def test_the_table_comes_last_with_its_path_and_broken_first(screened: Screened)
 def test_a_screen_goes_on_when_its_reader_has_gone(capfd: pytest.CaptureFixture[str]) -> None:
     """The answer is in its files, and the exit code must stay the screen's."""
     program = (
-        "from zl_bench.cli.screen import _PatientConsole\n"
-        "console = _PatientConsole(highlight=False)\n"
+        "from zl_bench.cli.screen import PatientConsole\n"
+        "console = PatientConsole(highlight=False)\n"
         "for _ in range(3): console.print('x' * 10); console.file.flush()\n"
         "raise SystemExit(10)\n"
     )

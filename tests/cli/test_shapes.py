@@ -92,7 +92,7 @@ def screened(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Screened:
     monkeypatch.setattr(workflow, "SideServers", make)
     (tmp_path / "here").mkdir()
     monkeypatch.chdir(tmp_path / "here")
-    monkeypatch.setattr(command, "_no_stray_processes", pytest.MonkeyPatch.context)
+    monkeypatch.setattr(command, "no_stray_processes", pytest.MonkeyPatch.context)
     return stand_in
 
 

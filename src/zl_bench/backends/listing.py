@@ -30,6 +30,10 @@ class CardProcess:
     name: str
     used_mib: int | None
 
+    def __str__(self) -> str:
+        used = f", {self.used_mib} MiB" if self.used_mib is not None else ""
+        return f"{self.pid} ({self.name}{used})"
+
 
 def listed_csv(text: str) -> tuple[ListedCard, ...]:
     """Reads what LIST_CSV asks for. A name may hold commas; what stands on either side of it does not."""

@@ -21,9 +21,7 @@ from zl_bench.cli.cards import (
     wait_option,
 )
 from zl_bench.cli.options import choose_axis, choose_backend, choose_switch, choose_target, configuration
-from zl_bench.cli.session import PatientConsole as _PatientConsole
-from zl_bench.cli.session import make_root, run_to_the_end, warn_of_memory
-from zl_bench.cli.session import no_stray_processes as _no_stray_processes
+from zl_bench.cli.session import PatientConsole, make_root, no_stray_processes, run_to_the_end, warn_of_memory
 from zl_bench.cli.work import (
     choose_work,
     memory_share,
@@ -216,8 +214,8 @@ def screen(
     for note in (axis.described, *work.notes):
         if note:
             click.echo(note, err=True)
-    console = _PatientConsole(highlight=False)
-    with hold_root(root), _no_stray_processes():
+    console = PatientConsole(highlight=False)
+    with hold_root(root), no_stray_processes():
         result = _run(plan, console)
     verdicts = table_order(result.verdicts, result.order)
     print_screen(

@@ -129,6 +129,11 @@ class CardLock:
         except (OSError, ValueError, KeyError, TypeError):
             return None
 
+    def told_holder(self) -> str:
+        """Who holds it, for messages."""
+        holder = self.holder()
+        return str(holder) if holder is not None else "a process that did not say who it is"
+
     def _open(self) -> int:
         """The lock's file, made if need be. It never appears without its final mode, nor is another user's opened to
         create it, which a protected folder refuses.

@@ -96,5 +96,4 @@ class CardPool:
                 self._tell(f"{self._used(card)}: waiting for it")
 
     def _used(self, card: Card) -> str:
-        holder = self._locks[card].holder()
-        return f"{card} is used by {holder if holder is not None else 'a process that did not say who it is'}"
+        return f"{card} is used by {self._locks[card].told_holder()}"

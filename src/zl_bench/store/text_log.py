@@ -32,8 +32,8 @@ from pathlib import Path
 from zl_bench.analysis.measured import Measured, Timed
 from zl_bench.analysis.wording import counted, listed
 from zl_bench.errors import UsageError
+from zl_bench.inside.zl_probe.timing.summary import why_invalid
 from zl_bench.inside.zl_probe.wire import DIRECT_MARKER
-from zl_bench.store.timings import why_invalid
 
 CONTROLS = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)|[\x00-\x08\x0e-\x1f\x7f]")
 """ANSI's colours and other codes of a terminal."""

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, cast, get_args
 
+from zl_bench.inside.zl_probe.timing.summary import why_invalid
 from zl_bench.inside.zl_probe.wire import INPUT_FILE
 from zl_bench.model import CardReading, L2Policy, Latency, OutputSample, RowKey, TimingMethod
 from zl_bench.store.events import Event, number, of_kind, text
@@ -119,17 +120,6 @@ def _latency(event: Event, asked: AskedTiming | None) -> Latency:
         )
     except (TypeError, ValueError, OverflowError, AttributeError) as error:
         return _invalid(*regime, f"its record can not be understood ({type(error).__name__}: {error})")
-
-
-def why_invalid(milliseconds: float) -> str:
-    """Why that many milliseconds are no latency, empty if they are one."""
-    if math.isnan(milliseconds):
-        return "the latency is not a number"
-    if math.isinf(milliseconds):
-        return "the latency is infinite"
-    if milliseconds <= 0:
-        return "the latency is zero" if milliseconds == 0 else "the latency is negative"
-    return ""
 
 
 def _invalid(method: TimingMethod, l2: L2Policy, why: str) -> Latency:

@@ -16,11 +16,9 @@ from typing import Any
 
 from zl_bench.analysis.wording import counted
 from zl_bench.backends.base import DeviceBackend
-from zl_bench.backends.vendors import variables_of_other_vendors
 from zl_bench.errors import EnvironmentUnfit
 from zl_bench.fleet.cards import Card, ask, list_cards, processes_on
 from zl_bench.fleet.locks import CardLock, Holder, lock_folder
-from zl_bench.fleet.masks import variables_for
 from zl_bench.model import TimingMethod
 from zl_bench.running.environment import side_environment
 from zl_bench.running.servers import SideServers
@@ -37,6 +35,7 @@ from zl_bench.workflow.doctor import (
 )
 from zl_bench.workflow.doctor_timer import judge_selftest
 from zl_bench.workflow.liveness import card_target
+from zl_bench.workflow.plan import opened_devices, seeing
 
 SELFTEST_LIMIT = 300.0
 """Seconds. It takes some ten; a device that does not answer is given up by the timer itself after one or two minutes."""
@@ -117,22 +116,17 @@ def _others(card: Card, question: CardQuestion) -> Finding:
         return Finding("processes", True, "who has it open can not be known here")
     if not found:
         return Finding("processes", True, "nobody has it open")
-    told = ", ".join(
-        f"{other.pid} ({other.name}{f', {other.used_mib} MiB' if other.used_mib is not None else ''})"
-        for other in found
-    )
+    told = ", ".join(map(str, found))
     return Finding("processes", True, f"others have it open, which may disturb what is timed: {told}")
 
 
 def _lock(lock: CardLock, *, free: bool) -> Finding:
     if free:
         return Finding("lock", True, "was free, and is held for this examination")
-    holder = lock.holder()
-    used = str(holder) if holder is not None else "a process that did not say who it is"
     return Finding(
         "lock",
         False,
-        f"held by {used}, so the card itself was left alone",
+        f"held by {lock.told_holder()}, so the card itself was left alone",
         "ask again when that has ended, or about another card with --cards",
     )
 
@@ -164,19 +158,16 @@ async def _on_sides(card: Card, question: CardQuestion, lock: CardLock | None, t
 
 def _environment(card: Card, question: CardQuestion) -> dict[str, str]:
     """As a run on that card has it, without what only a command line adds."""
-    masks = variables_for(card, question.backend)
-    left_out = variables_of_other_vendors(question.backend) | masks.keys()
-    inherited = {name: value for name, value in question.inherited.items() if name not in left_out}
-    selected = {name: value for name, value in masks.items() if value is not None}
+    inherited, selected = seeing(card, question.backend, question.inherited)
     return side_environment(inherited, {}, {**question.backend.environment, **selected})
 
 
 async def _target(card: Card, servers: SideServers, scratch: Path) -> tuple[str | None, list[Finding]]:
     """What the card compiles for; None where it can not be used."""
-    opened = sorted({str(device) for found in (await servers.start()).values() for device in found.get("opened", ())})
+    opened = opened_devices(await servers.start())
     findings = []
     if opened:
-        text = f"importing has opened {', '.join(opened)}: if runs can not use the card, that may be why"
+        text = f"importing has opened {opened}: if runs can not use the card, that may be why"
         findings.append(Finding("imports", True, text))
     try:
         target = await card_target(servers, scratch)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from zl_bench.backends.base import DeviceBackend
 from zl_bench.backends.vendors import hidden_cards, variables_of_other_vendors
@@ -55,10 +56,7 @@ def side_plan(
     With a card, the suite's modules are left to each run: importing them may touch the card, which no fork survives.
     """
     backend = plan.backend
-    masks: dict[str, str | None] = variables_for(held.card, backend) if held is not None else {}
-    left_out = variables_of_other_vendors(backend) | masks.keys()
-    inherited = {name: value for name, value in plan.inherited.items() if name not in left_out}
-    selected = {name: value for name, value in masks.items() if value is not None}
+    inherited, selected = seeing(None if held is None else held.card, backend, plan.inherited)
     place = f"side_{side}" if held is None else f"side_{side}.{held.card.label}"
     return SidePlan(
         side=side,
@@ -77,6 +75,23 @@ def side_plan(
         caches=plan.root / f"{place}.cache",
         held=(held.descriptor,) if held is not None else (),
     )
+
+
+def seeing(
+    card: Card | None, backend: DeviceBackend, inherited: Mapping[str, str]
+) -> tuple[dict[str, str], dict[str, str]]:
+    """(what is inherited, what is set beside it) by processes that see that card of the vendor alone; None: no card."""
+    masks: dict[str, str | None] = variables_for(card, backend) if card is not None else {}
+    left_out = variables_of_other_vendors(backend) | masks.keys()
+    return (
+        {name: value for name, value in inherited.items() if name not in left_out},
+        {name: value for name, value in masks.items() if value is not None},
+    )
+
+
+def opened_devices(versions: Mapping[Side, Mapping[str, Any]]) -> str:
+    """The devices that a side's imports have opened, as the sides report; empty for none."""
+    return ", ".join(sorted({str(device) for found in versions.values() for device in found.get("opened", ())}))
 
 
 def left_out_variables(plan: SuitePlan, settled: set[str]) -> list[str]:

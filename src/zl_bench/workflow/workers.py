@@ -19,7 +19,7 @@ from zl_bench.reports.progress import ProgressReporter
 from zl_bench.running.servers import SideServers
 from zl_bench.store.cards import CardUse, OtherProcess, append_use
 from zl_bench.suites.base import Entry
-from zl_bench.workflow.plan import SuitePlan
+from zl_bench.workflow.plan import SuitePlan, opened_devices
 
 Work = Callable[[Entry, SideServers], Awaitable[None]]
 OpenServers = Callable[[HeldCard], SideServers]
@@ -92,11 +92,9 @@ class CardWorkers:
             self._pool.release(held)
 
     def _note_opened(self, card: Card, versions: Mapping[Side, Mapping[str, Any]]) -> None:
-        opened = sorted({device for found in versions.values() for device in found.get("opened", ())})
+        opened = opened_devices(versions)
         if opened:
-            self._progress.note(
-                f"importing has opened {', '.join(opened)}: if the runs can not use {card}, that may be why"
-            )
+            self._progress.note(f"importing has opened {opened}: if the runs can not use {card}, that may be why")
 
     async def _note_use(self, card: Card) -> None:
         """Write down that the card is used from now on, and who else has it open: nothing of ours has, yet."""
@@ -104,11 +102,6 @@ class CardWorkers:
         others = None if found is None else [OtherProcess(other.pid, other.name, other.used_mib) for other in found]
         now = datetime.now().astimezone().isoformat(timespec="seconds")
         append_use(self._plan.root, CardUse(now, card.index, card.uuid, card.name, card.pci, others))
-        if others:
-            told = ", ".join(_told(other) for other in others)
+        if found:
+            told = ", ".join(map(str, found))
             self._progress.note(f"{card} is open in other processes as well, which may disturb what runs on it: {told}")
-
-
-def _told(process: OtherProcess) -> str:
-    used = f", {process.used_mib} MiB" if process.used_mib is not None else ""
-    return f"{process.pid} ({process.name}{used})"

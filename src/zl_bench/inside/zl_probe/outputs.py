@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from . import wire
-from .recorder import EventSink
+from .recorder import EventSink, write_whole
 
 TENSOR_BYTES = 64 * 1024
 """At most this much is kept of a tensor; one that is larger in memory is sampled by blocks."""
@@ -92,9 +92,7 @@ class Outputs:
         if name not in self._files:
             path = os.path.join(self._directory, name)
             os.makedirs(os.path.dirname(path), exist_ok=True)
-            with open(path + ".part", "wb") as stream:
-                stream.write(sample.data)
-            os.replace(path + ".part", path)
+            write_whole(path, sample.data)
             self._files.add(name)
         strides = {} if sample.strides is None else {"strides": sample.strides}
         return {

@@ -16,6 +16,13 @@ class EventSink(Protocol):
         """Take one event."""
 
 
+def write_whole(path: str, data: bytes) -> None:
+    """Write a file that is there with all of its content, or not at all."""
+    with open(path + ".part", "wb") as stream:
+        stream.write(data)
+    os.replace(path + ".part", path)
+
+
 class Recorder:
     """Writes one run's events.jsonl and its ir/ folder.
 
@@ -46,9 +53,6 @@ class Recorder:
         digest = hashlib.sha256(data).hexdigest()
         name = f"{wire.IR_FOLDER}/{digest[:24]}.{stage}"
         if name not in self._files:
-            path = os.path.join(self._out, name)
-            with open(path + ".part", "wb") as stream:
-                stream.write(data)
-            os.replace(path + ".part", path)
+            write_whole(os.path.join(self._out, name), data)
             self._files.add(name)
         return {"file": name, "sha256": digest}

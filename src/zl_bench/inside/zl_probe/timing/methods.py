@@ -182,9 +182,7 @@ class Queued:
 
     def load(self) -> None:
         """Keep the device busy for a while, and wait for it."""
-        for _ in range(max(1, min(LAUNCHES, int(5 / max(self._one.device_ms, self._one.host_ms, 1e-2))))):
-            self._call()
-        self._device.synchronize()
+        _load(self._device, self._call, self._one)
 
     def samples(self, wanted_ms: float) -> Samples:
         """In batches; `launch_bound` when the device could not be kept busy until a batch was enqueued."""
@@ -237,9 +235,7 @@ class Direct:
 
     def load(self) -> None:
         """do_bench warms up by itself."""
-        for _ in range(max(1, min(LAUNCHES, int(5 / max(self._one.device_ms, self._one.host_ms, 1e-2))))):
-            self._call()
-        self._device.synchronize()
+        _load(self._device, self._call, self._one)
 
     def samples(self, wanted_ms: float) -> Samples:
         """All of its samples, or the median where it gives no more.
@@ -264,6 +260,12 @@ Method = WarmGraph | ColdGraph | Queued | Direct
 
 def _most_captured(one: Estimate) -> int:
     return int(CAPTURE_MS / max(one.host_ms, 1e-3))
+
+
+def _load(device: Device, call: Call, one: Estimate) -> None:
+    for _ in range(max(1, min(LAUNCHES, int(5 / max(one.device_ms, one.host_ms, 1e-2))))):
+        call()
+    device.synchronize()
 
 
 def _repeated(call: Call, count: int) -> Call:

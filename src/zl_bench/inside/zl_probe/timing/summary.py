@@ -18,15 +18,18 @@ class Summary:
     @property
     def invalid(self) -> str:
         """Why this is no latency, empty if it is one."""
-        if not self.samples:
-            return "nothing was measured"
-        if math.isnan(self.median_ms):
-            return "the latency is not a number"
-        if math.isinf(self.median_ms):
-            return "the latency is infinite"
-        if self.median_ms <= 0:
-            return "the latency is zero" if self.median_ms == 0 else "the latency is negative"
-        return ""
+        return why_invalid(self.median_ms) if self.samples else "nothing was measured"
+
+
+def why_invalid(milliseconds: float) -> str:
+    """Why that many milliseconds are no latency, empty if they are one."""
+    if math.isnan(milliseconds):
+        return "the latency is not a number"
+    if math.isinf(milliseconds):
+        return "the latency is infinite"
+    if milliseconds <= 0:
+        return "the latency is zero" if milliseconds == 0 else "the latency is negative"
+    return ""
 
 
 def summarise(samples: Sequence[float]) -> Summary:
