@@ -1,12 +1,13 @@
 """FlagGems' whole benchmark suite, screened with no GPU: what became of every test, and what it cost.
 
     python benchmarks/flaggems_offline.py run --root ROOT -- --switch … --target cuda:90 --checkout DIR [--dtypes first] …
-    python benchmarks/flaggems_offline.py report [--write NAME] ROOT …
+    python benchmarks/flaggems_offline.py single --out FILE OPERATOR … -- --switch … --target cuda:90 --checkout DIR …
+    python benchmarks/flaggems_offline.py report [--write NAME] [--single FILE] ROOT …
 
 `run` passes what follows `--` to `zl-bench screen --suite flaggems --all`, times it, and keeps what produced it in
-ROOT/benchmark.json; run again, it goes on where it was stopped and adds the time. `report` tabulates finished roots, one
-column each, and lists every test that did not end clean, every one without a kernel and every reason to skip; `--write`
-keeps it in results/NAME.md.
+ROOT/benchmark.json; run again, it goes on where it was stopped and adds the time. `single` times the command for one named
+operator at a time, from its start to its verdict. `report` tabulates finished roots, one column each, and lists every test
+that did not end clean, every one without a kernel and every reason to skip; `--write` keeps it in results/NAME.md.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ import signal
 import statistics
 import subprocess
 import sys
+import tempfile
 import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
@@ -26,6 +28,7 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
+import json_lines
 import reporting
 from screen_offline import children_seconds, commit, processor
 
@@ -33,6 +36,8 @@ CLEAN_BAR = 98.5
 """Percent of the tests that end in a verdict from a clean run."""
 REFERENCE_MINUTES = 0.8
 """A pair on a card: the reference cost of a screen, per operator; six rounds of timing take 13 to 44 minutes."""
+SINGLE_BAR = 20.0
+"""Seconds from the command for one named operator to its verdict."""
 NOTHING = "no row launched a Triton kernel"
 
 
@@ -103,6 +108,34 @@ def _to_its_end(command: Sequence[str]) -> int:
             return tool.wait()
 
 
+def single(out: Path, operators: Sequence[str], arguments: Sequence[str]) -> int:
+    """Screen one operator at a time, each by a command of its own, and append what each took to `out`."""
+    for operator in operators:
+        with tempfile.TemporaryDirectory(prefix="flaggems-single-") as folder:
+            root = str(Path(folder) / "root")
+            asked = ["screen", operator, "--suite", "flaggems", *arguments]
+            start = time.monotonic()
+            done = subprocess.run(
+                [sys.executable, "-m", "zl_bench", *asked, "--root", root], check=False, capture_output=True, text=True
+            )
+            wall = time.monotonic() - start
+            if done.returncode not in (0, 1):
+                print(done.stderr, file=sys.stderr)
+                return done.returncode
+        line = {
+            "operator": operator,
+            "wall": round(wall, 2),
+            "command": f"zl-bench {' '.join(asked)}",
+            "said": done.stdout.splitlines()[-2],
+            "commit": commit(),
+            "date": date.today().isoformat(),
+            "machine": f"{processor()}, {len(os.sched_getaffinity(0))} cores",
+        }
+        json_lines.append(out, line)
+        print(f"{operator}: {wall:.1f} s, {line['said']}", flush=True)
+    return 0
+
+
 def read(root: Path) -> Screened:
     """A root that `run` has finished."""
     operators = [json.loads(line) for line in (root / "screen.jsonl").read_text(encoding="utf-8").splitlines()]
@@ -133,7 +166,7 @@ def _versions(begin: dict[str, Any]) -> str:
     )
 
 
-def report(screens: Sequence[Screened]) -> str:
+def report(screens: Sequence[Screened], singles: Sequence[dict[str, Any]] = ()) -> str:
     """The report in Markdown."""
     targets = {one.noted["target"] for one in screens}
     lines = [f"# FlagGems' whole benchmark suite, offline, for {', '.join(sorted(targets))}", ""]
@@ -154,6 +187,8 @@ def report(screens: Sequence[Screened]) -> str:
         "",
         f"The reference for a pair on a card is {REFERENCE_MINUTES} minutes an operator, 13 to 44 for six rounds of timing.",
     ]
+    if singles:
+        lines += ["", *_singles(singles)]
     for one in screens:
         lines += ["", f"## {one.title}: every test that did not end clean", ""]
         lines += [
@@ -170,7 +205,8 @@ def report(screens: Sequence[Screened]) -> str:
     lines += ["", "## Produced by", ""]
     for one in screens:
         said = ("date", "commit", "machine", "versions", "sittings")
-        lines += [f"- {one.title}: " + "; ".join(f"{name} {one.noted.get(name, 'unknown')}" for name in said)]
+        told = "; ".join(f"{name} {one.noted.get(name, 'unknown')}" for name in said)
+        lines += [f"- {one.title}: {told}" + (f"; {one.noted['remark']}" if "remark" in one.noted else "")]
     return "\n".join(lines) + "\n"
 
 
@@ -202,6 +238,19 @@ def _costs(screens: Sequence[Screened]) -> list[list[str]]:
     ]
 
 
+def _singles(singles: Sequence[dict[str, Any]]) -> list[str]:
+    rows = [[f"`{one['command']}`", one["said"], f"{one['wall']:.1f}"] for one in singles]
+    within = sum(one["wall"] <= SINGLE_BAR for one in singles)
+    return [
+        f"## A single operator, from the command to its verdict: {within} of {len(singles)} within {SINGLE_BAR:.0f} s",
+        "",
+        *reporting.table(["command", "verdict", "seconds"], rows, words=2),
+        "",
+        f"On {', '.join(sorted({one['machine'] for one in singles}))}; "
+        f"commit {', '.join(sorted({one['commit'] for one in singles}))}.",
+    ]
+
+
 def _grouped(screens: Iterable[Screened], chosen: Callable[[Test], bool], by: Callable[[Test], str]) -> list[str]:
     """Tests by reason, over all screens; each test once."""
     groups: dict[str, dict[str, None]] = defaultdict(dict)
@@ -222,13 +271,22 @@ def main() -> None:
     runner = commands.add_parser("run")
     runner.add_argument("--root", type=Path, required=True)
     runner.add_argument("arguments", nargs="*", help="for zl-bench screen, after --")
+    one = commands.add_parser("single")
+    one.add_argument("--out", type=Path, required=True)
+    one.add_argument("operators", nargs="+", help="operators, then -- and what else zl-bench screen gets")
     reporter = commands.add_parser("report")
+    reporter.add_argument("--single", type=Path, help="what `single` has kept")
     reporter.add_argument("--write", metavar="NAME")
     reporter.add_argument("roots", type=Path, nargs="+")
-    given = parser.parse_args()
+    told = sys.argv[1:]
+    cut = told.index("--") if told[:1] == ["single"] and "--" in told else len(told)
+    given, options = parser.parse_args(told[:cut]), told[cut + 1 :]
     if given.command == "run":
         raise SystemExit(run(given.root, given.arguments))
-    reporting.keep(report([read(root) for root in given.roots]), given.write)
+    if given.command == "single":
+        raise SystemExit(single(given.out, given.operators, options))
+    singles = [] if given.single is None else json_lines.read_all([given.single])
+    reporting.keep(report([read(root) for root in given.roots], singles), given.write)
 
 
 if __name__ == "__main__":
