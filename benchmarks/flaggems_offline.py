@@ -1,7 +1,7 @@
 """FlagGems' whole benchmark suite, screened with no GPU: what became of every test, and what it cost.
 
     python benchmarks/flaggems_offline.py run --root ROOT -- --switch … --target cuda:90 --checkout DIR [--dtypes first] …
-    python benchmarks/flaggems_offline.py single --out FILE OPERATOR … -- --switch … --target cuda:90 --checkout DIR …
+    python benchmarks/flaggems_offline.py single --out FILE --operators A,B,… -- --switch … --target cuda:90 --checkout DIR …
     python benchmarks/flaggems_offline.py report [--write NAME] [--single FILE] ROOT …
 
 `run` passes what follows `--` to `zl-bench screen --suite flaggems --all`, times it, and keeps what produced it in
@@ -67,7 +67,7 @@ class Screened:
         return f"{self.noted['switch']} ({self.noted['dtypes']})"
 
 
-def run(root: Path, arguments: Sequence[str]) -> int:
+def run(root: Path, arguments: Sequence[str], named_commit: str | None) -> int:
     """Screen, and add what this took to ROOT/benchmark.json."""
     command = ["screen", "--suite", "flaggems", "--all", "--root", str(root), *arguments]
     if (root / "screen.jsonl").exists():
@@ -89,10 +89,8 @@ def run(root: Path, arguments: Sequence[str]) -> int:
         "processor": noted["processor"] + children_seconds() - before,
         "sittings": noted["sittings"] + 1,
         "command": f"zl-bench screen --suite flaggems --all {' '.join(arguments)}",
-        "commit": commit(),
-        "date": date.today().isoformat(),
-        "machine": f"{processor()}, {len(os.sched_getaffinity(0))} cores",
         "exit code": code,
+        **_circumstances(named_commit),
     }
     note.write_text(json.dumps(noted, indent=1) + "\n", encoding="utf-8")
     return code
@@ -108,8 +106,9 @@ def _to_its_end(command: Sequence[str]) -> int:
             return tool.wait()
 
 
-def single(out: Path, operators: Sequence[str], arguments: Sequence[str]) -> int:
+def single(out: Path, operators: Sequence[str], arguments: Sequence[str], named_commit: str | None) -> int:
     """Screen one operator at a time, each by a command of its own, and append what each took to `out`."""
+    circumstances = _circumstances(named_commit)
     for operator in operators:
         with tempfile.TemporaryDirectory(prefix="flaggems-single-") as folder:
             root = str(Path(folder) / "root")
@@ -122,18 +121,19 @@ def single(out: Path, operators: Sequence[str], arguments: Sequence[str]) -> int
             if done.returncode not in (0, 1):
                 print(done.stderr, file=sys.stderr)
                 return done.returncode
-        line = {
-            "operator": operator,
-            "wall": round(wall, 2),
-            "command": f"zl-bench {' '.join(asked)}",
-            "said": done.stdout.splitlines()[-2],
-            "commit": commit(),
-            "date": date.today().isoformat(),
-            "machine": f"{processor()}, {len(os.sched_getaffinity(0))} cores",
-        }
-        json_lines.append(out, line)
-        print(f"{operator}: {wall:.1f} s, {line['said']}", flush=True)
+        said = done.stdout.splitlines()[-2]
+        line = {"operator": operator, "wall": round(wall, 2), "command": f"zl-bench {' '.join(asked)}", "said": said}
+        json_lines.append(out, line | circumstances)
+        print(f"{operator}: {wall:.1f} s, {said}", flush=True)
     return 0
+
+
+def _circumstances(named_commit: str | None) -> dict[str, str]:
+    return {
+        "commit": named_commit or commit(),
+        "date": date.today().isoformat(),
+        "machine": f"{processor()}, {len(os.sched_getaffinity(0))} cores",
+    }
 
 
 def read(root: Path) -> Screened:
@@ -270,22 +270,22 @@ def main() -> None:
     commands = parser.add_subparsers(dest="command", required=True)
     runner = commands.add_parser("run")
     runner.add_argument("--root", type=Path, required=True)
-    runner.add_argument("arguments", nargs="*", help="for zl-bench screen, after --")
     one = commands.add_parser("single")
     one.add_argument("--out", type=Path, required=True)
-    one.add_argument("operators", nargs="+", help="operators, then -- and what else zl-bench screen gets")
+    one.add_argument("--operators", required=True, metavar="A,B,…")
+    for command in (runner, one):
+        command.add_argument("--commit", help="what is measured, where there is no checkout to ask")
+        command.add_argument("arguments", nargs="*", help="for zl-bench screen, after --")
     reporter = commands.add_parser("report")
     reporter.add_argument("--single", type=Path, help="what `single` has kept")
     reporter.add_argument("--write", metavar="NAME")
     reporter.add_argument("roots", type=Path, nargs="+")
-    told = sys.argv[1:]
-    cut = told.index("--") if told[:1] == ["single"] and "--" in told else len(told)
-    given, options = parser.parse_args(told[:cut]), told[cut + 1 :]
+    given = parser.parse_args()
     if given.command == "run":
-        raise SystemExit(run(given.root, given.arguments))
+        raise SystemExit(run(given.root, given.arguments, given.commit))
     if given.command == "single":
-        raise SystemExit(single(given.out, given.operators, options))
-    singles = [] if given.single is None else json_lines.read_all([given.single])
+        raise SystemExit(single(given.out, given.operators.split(","), given.arguments, given.commit))
+    singles = [] if given.single is None else list(json_lines.read(given.single))
     reporting.keep(report([read(root) for root in given.roots], singles), given.write)
 
 

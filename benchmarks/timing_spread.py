@@ -30,8 +30,11 @@ import reporting
 from screen_offline import commit, processor
 from timing_cells import CASES, COLD_BARS, PROCESSES, QUEUED_BAR, WARM_BAR, Cell, bar, cells, is_whole
 
+import zl_bench
 from zl_bench.suites.base import content_hash
 
+PACKAGE = Path(zl_bench.__file__).parent
+"""What is measured, wherever it is imported from."""
 HERE = Path(__file__).resolve().parent
 PATIENCE = 240.0
 """Seconds for one process."""
@@ -45,7 +48,7 @@ def run(out: Path, have: Sequence[Path], processes: int, seconds: float, named_c
     end, longest, failures = time.monotonic() + seconds, 0.0, 0
     about = {
         "commit": named_commit or commit(),
-        "sources": content_hash(HERE.parent / "src")[:12],
+        "sources": content_hash(PACKAGE)[:12],
         "machine": f"{processor()}, {len(os.sched_getaffinity(0))} cores",
     }
     with tempfile.TemporaryDirectory(prefix="timing-spread-") as folder:
