@@ -80,6 +80,15 @@ class Kernel:
     stages: tuple[StageText, ...]
     configuration: str = ""
     """The autotuner's configuration it came from, empty when there is no tuner."""
+    registers: int | None = field(default=None, compare=False)
+    """Per thread, as the driver of a card told; None where none did."""
+    spills: int | None = field(default=None, compare=False)
+    source: StageText | None = field(default=None, compare=False)
+    """What the frontend made of it, the input of the first stage; None where that was not recorded."""
+    target: str = field(default="", compare=False)
+    """What it was compiled for; empty where that was not recorded."""
+    options: Mapping[str, object] | None = field(default=None, compare=False)
+    """What its compile was asked for, a vendor's own options included; None where that was not recorded."""
 
     def stage(self, name: str) -> StageText | None:
         """The stage of that name, or None if it was not recorded."""

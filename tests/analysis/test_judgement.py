@@ -85,6 +85,23 @@ def test_false_discoveries_are_controlled_over_the_changed_rows_alone() -> None:
     assert np.isnan(found.visible[rounds.placebo]).all()
 
 
+def test_false_discovery_rates_worked_out_by_hand() -> None:
+    """Benjamini and Hochberg: p times how many there are over its place, and no larger than that of any larger p.
+
+    Rounds that are m - s, m, m + s have t = m sqrt(3) / s. Rows that all spread by s differ no more than by chance: each
+    has the variance that they share, and the two degrees of freedom of all of them.
+    """
+    p = np.array([0.010, 0.041, 0.030, 0.9])
+    rows = len(p)
+    t = stats.t.isf(p / 2, 2 * rows)
+    means = t * 0.01 / math.sqrt(3)
+    logs = means[:, None] + np.array([-0.01, 0, 0.01])
+    nothing = np.zeros(rows, dtype=bool)
+    found = assess(logs, nothing, nothing, np.full(rows, 1e-12))
+    assert found.estimates.p == pytest.approx(p, rel=1e-5)
+    assert found.q == pytest.approx([0.04, 0.041 * 4 / 3, 0.041 * 4 / 3, 0.9], rel=1e-5)
+
+
 def test_the_placebos_common_mode_is_taken_out_of_the_speed_up() -> None:
     """After turned 0.5 % slower in all rows alike: of a row that became 3 % faster, 2.5 % are seen raw, and 3 % judged."""
     medians = [
@@ -214,6 +231,16 @@ def test_sides_that_change_places_change_the_words_and_invert_the_speed_ups(medi
         assert other.mde == (None if one.mde is None else pytest.approx(one.mde))
         if one.ci_low is not None and one.ci_high is not None:
             assert (other.ci_low, other.ci_high) == (pytest.approx(1 / one.ci_high), pytest.approx(1 / one.ci_low))
+    found, mirrored = judged(medians), judged(swapped)
+    assert (mirrored.trusted, mirrored.threshold) == (found.trusted, pytest.approx(found.threshold))
+    for group, opposite in zip(
+        (*found.operators, found.suite, found.placebos),
+        (*mirrored.operators, mirrored.suite, mirrored.placebos),
+        strict=True,
+    ):
+        assert (opposite.name, opposite.rows, opposite.rounds) == (group.name, group.rows, group.rounds)
+        if group.speedup is not None:
+            assert opposite.speedup == pytest.approx(1 / group.speedup)
 
 
 @settings(max_examples=60, deadline=None)
@@ -225,6 +252,17 @@ def test_the_unit_of_time_changes_nothing(medians: list[RoundMedian], factor: fl
         assert other.speedup == pytest.approx(one.speedup)
         assert other.q == (None if one.q is None else pytest.approx(one.q, rel=1e-5))
         assert other.before_ms == pytest.approx((one.before_ms or 0) * factor)
+
+
+@settings(max_examples=30, deadline=None)
+@given(SUITES, st.lists(st.integers(0, 1000), min_size=6, max_size=6, unique=True))
+def test_what_the_rounds_are_numbered_changes_nothing(medians: list[RoundMedian], numbers: list[int]) -> None:
+    """With one look, that is: an early one takes the first rounds."""
+    renumbered = [replace(one, round=numbers[one.round]) for one in medians]
+    for one, other in zip(judged(medians).rows, judged(renumbered).rows, strict=True):
+        assert (other.verdict, other.rounds) == (one.verdict, one.rounds)
+        assert other.speedup == pytest.approx(one.speedup)
+        assert other.q == (None if one.q is None else pytest.approx(one.q))
 
 
 def test_null_suites_have_hardly_a_false_verdict_and_effects_are_found() -> None:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+import random
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.special import polygamma
+from scipy.optimize import brentq
+from scipy.special import digamma, polygamma
 
 from zl_bench.analysis.moderation import NO_PRIOR, Prior, fit_prior, moderate, trigamma_inverse
 
@@ -84,11 +86,53 @@ def test_one_row_alone_is_not_moderated() -> None:
 
 def test_a_prior_is_found_again_in_samples_of_it() -> None:
     """True variances are s0^2 d0 / chi^2(d0), samples of them s^2 chi^2(d) / d."""
-    random = np.random.default_rng(1)
-    true = 0.25 * 6 / random.chisquare(6, 4000)
-    prior = fit_prior(true * random.chisquare(5, 4000) / 5, np.full(4000, 5.0))
+    generator = np.random.default_rng(1)
+    true = 0.25 * 6 / generator.chisquare(6, 4000)
+    prior = fit_prior(true * generator.chisquare(5, 4000) / 5, np.full(4000, 5.0))
     assert prior.df == pytest.approx(6, rel=0.15)
     assert prior.variance == pytest.approx(0.25, rel=0.05)
+
+
+VARIANCES = st.lists(st.floats(1e-8, 1e2), min_size=2, max_size=12)
+
+
+@given(VARIANCES, st.sampled_from([1.0, 2.0, 5.0]))
+def test_a_prior_solves_smyths_equations(found: list[float], rounds: float) -> None:
+    """The two of section 6.2, solved by a bracketing search: the spread of e tells d0, and then its mean tells s0^2."""
+    variances, df = np.array(found), np.full(len(found), rounds)
+    logs = np.log(variances) - digamma(rounds / 2) + math.log(rounds / 2)
+    excess = float(np.var(logs, ddof=1) - polygamma(1, rounds / 2))
+    prior = fit_prior(variances, df)
+    if excess <= 0:
+        assert prior == Prior(math.inf, pytest.approx(np.mean(variances)))
+    elif 1e-3 < excess < 1e3:
+        half = brentq(lambda x: float(polygamma(1, x)) - excess, 1e-3, 1e4, xtol=1e-13)
+        assert prior.df == pytest.approx(2 * half, rel=1e-6)
+        assert math.log(prior.variance) == pytest.approx(
+            float(np.mean(logs) + digamma(half) - math.log(half)), abs=1e-6
+        )
+
+
+@given(VARIANCES)
+def test_moderation_draws_every_variance_towards_the_prior_and_never_past_it(found: list[float]) -> None:
+    variances, df = np.array(found), np.full(len(found), 3.0)
+    prior = fit_prior(variances, df)
+    moderated, total = moderate(variances, df, prior)
+    low, high = np.minimum(variances, prior.variance), np.maximum(variances, prior.variance)
+    assert (moderated >= low * (1 - 1e-12)).all()
+    assert (moderated <= high * (1 + 1e-12)).all()
+    assert (np.diff(moderated[np.argsort(variances)]) >= 0).all()
+    assert ((total >= 3.0) & (total <= df.sum())).all()
+
+
+@given(VARIANCES, st.randoms(use_true_random=False))
+def test_the_order_of_the_variances_is_no_matter(found: list[float], order: random.Random) -> None:
+    places = list(range(len(found)))
+    order.shuffle(places)
+    variances, df = np.array(found), np.arange(1.0, len(found) + 1)
+    prior, shuffled = fit_prior(variances, df), fit_prior(variances[places], df[places])
+    assert shuffled.df == pytest.approx(prior.df, rel=1e-6)
+    assert shuffled.variance == pytest.approx(prior.variance, rel=1e-6)
 
 
 def test_the_scale_of_the_variances_is_the_scale_of_the_prior() -> None:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
-from tests.integration.running import records, table, zl_bench
+from tests.integration.running import events, records, table, zl_bench
+from zl_bench.model import SIDES
 
 
 @pytest.fixture(scope="module")
@@ -55,6 +58,26 @@ def test_a_tuned_operator_says_how_its_configuration_was_chosen(screened):
     _, root = screened("pipeline", *PIPELINE)
     assert table(root)["matmul"]["pins"] == "first 1/36"
     assert table(root)["vector_add"]["pins"] == "none"
+
+
+def test_an_operator_alone_has_its_sides_run_at_once_with_the_choices_of_the_before_side(screened, tmp_path):
+    """With two jobs and one operator, the after side starts with the before side; its verdict is that of the usual order."""
+    alone = tmp_path / "root"
+    screen = ("screen", "--switch", "pass:pipeline", "--target", "cuda:90", "--jobs", "2", "--root", alone)
+    done = zl_bench(*screen, "matmul")
+    assert done.code == 0, done.out + done.err
+    follows = [json.loads((alone / f"matmul_{side}" / "input.json").read_text())["pins"] for side in ("before", "after")]
+    assert follows == [
+        {"mode": "first", "records": []},
+        {"mode": "replay", "records": [], "follow": str(alone / "matmul_before")},
+    ]
+    chosen, replayed = ([one for one in events(alone / f"matmul_{side}") if one["event"] == "pin"] for side in SIDES)
+    assert {one["how"] for one in chosen} == {"first"}
+    assert {(one["how"], one["origin"]) for one in replayed} == {("replayed", "first")}
+    assert [one["configuration"] for one in chosen] == [one["configuration"] for one in replayed]
+    _, usual = screened("pipeline", *PIPELINE)
+    told = ("verdict", "rows", "changed_rows", "kernels", "first_stage", "machine_code", "pins", "reason", "status")
+    assert {name: table(alone)["matmul"][name] for name in told} == {name: table(usual)["matmul"][name] for name in told}
 
 
 def test_the_closing_table_explains_each_verdict_that_occurs_and_ends_in_the_path(screened):

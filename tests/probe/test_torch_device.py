@@ -5,6 +5,7 @@ import gc
 import types
 
 import pytest
+from zl_probe.seeding import DEVICE_SEED
 from zl_probe.timing.device import CanNot, Untrustworthy
 
 torch = pytest.importorskip("torch", reason="needs torch")
@@ -103,3 +104,13 @@ def test_blocking_is_in_ticks_of_a_card_at_full_speed(simulated):
     ticks = []
     simulated(_sleep=ticks.append).block(0.001)
     assert ticks == [2_000_000]
+
+
+def test_its_generator_gets_the_seed_of_every_run_which_is_wide_and_odd(simulated):
+    seeds = []
+    simulated(manual_seed=seeds.append).seed()
+    simulated().seed()
+    (seed,) = seeds
+    assert seed == DEVICE_SEED
+    assert 2**31 < seed < 2**53
+    assert seed % 2 == 1

@@ -113,3 +113,17 @@ def test_a_file_that_can_not_be_read(tmp_path: Path) -> None:
         read_rounds(tmp_path / "absent.jsonl")
     with pytest.raises(UsageError, match="can not be read: Is a directory"):
         read_rounds(tmp_path)
+
+
+def test_lines_of_a_measurement_about_other_things_are_passed_over() -> None:
+    record = {"operator": "mm", "dtype": "float16", "detail": "64", "round": 1, "side": "before", "median_ms": 0.5,
+              "identical": False}  # fmt: skip
+    lines = [
+        {"record": "header"},
+        {"record": "round", "launch_bound": True, **record},
+        {"record": "pair"},
+        {**record, "round": 2},
+    ]
+    found = parse_rounds("\n".join(map(json.dumps, lines)).encode())
+    assert found.bad == ()
+    assert [(median.round, median.launch_bound) for median in found.medians] == [(1, True), (2, False)]

@@ -25,6 +25,7 @@ from zl_bench.model import (
     OperatorVerdict,
     PairedRow,
     RowKey,
+    ShapeFinding,
     Status,
     Verdict,
 )
@@ -65,6 +66,24 @@ def test_finished_operators_are_read_back(tmp_path: Path) -> None:
     record.append(plain(ADD))
     record.append(JUDGED)
     assert record.finished() == [ADD, MM]
+
+
+def test_judged_operators_are_read_back_with_all_that_stands_behind_them(tmp_path: Path) -> None:
+    record = ScreenRecord(tmp_path)
+    infinite = Numerics(False, math.inf, 0.5, "dtype of output 1")
+    node = replace(
+        JUDGED.nodes[0],
+        summary=replace(MM, seconds=0.0, shapes="not seen", shape_keys=("mm",)),
+        shapes=(
+            ShapeFinding("mm", "mm", "honoured", ("(64,)",), ("(64,)",)),
+            ShapeFinding("mm", "mm", "not seen", ("(8,)",), ("(64,)",), "shapes not seen"),
+        ),
+        paired=(replace(JUDGED.nodes[0].paired[0], numerics=infinite),),
+    )
+    whole = JudgedOperator(MM, (node,))
+    record.append(plain(ADD))
+    record.append(whole)
+    assert record.judged() == [plain(ADD), whole]
 
 
 def test_a_repeated_operator_counts_once_with_its_last_verdict(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import prod
 from pathlib import PurePath
-from typing import Any
+from typing import Any, Literal
 
 from zl_bench.analysis.wording import LONGEST_MESSAGE, counted, listed, one_line
 from zl_bench.model import (
@@ -147,13 +147,18 @@ def _noted_node(node: NodeVerdict, findings: tuple[ShapeFinding, ...]) -> NodeVe
 
 def _noted(verdict: OperatorVerdict, findings: Sequence[ShapeFinding]) -> OperatorVerdict:
     told = dict.fromkeys(one_line(finding.told, 2 * LONGEST_MESSAGE) for finding in findings if finding.told)
-    outcomes = {finding.outcome for finding in findings}
     return replace(
         verdict,
         reason="; ".join(filter(None, (verdict.reason, *told))),
-        shapes=next((outcome for outcome in WORST_FIRST if outcome in outcomes), ""),
+        shapes=worst_outcome(findings),
         shape_keys=tuple(dict.fromkeys(finding.key for finding in findings if finding.key)),
     )
+
+
+def worst_outcome(findings: Iterable[ShapeFinding]) -> ShapeOutcome | Literal[""]:
+    """The worst that became of shapes, empty where none were asked for."""
+    outcomes = {finding.outcome for finding in findings}
+    return next((outcome for outcome in WORST_FIRST if outcome in outcomes), "")
 
 
 def describe_finding(finding: ShapeFinding) -> str:

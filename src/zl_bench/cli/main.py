@@ -10,11 +10,14 @@ import click
 
 from zl_bench import __version__
 from zl_bench.cli.doctor import doctor
+from zl_bench.cli.export import export
 from zl_bench.cli.irdiff import irdiff
 from zl_bench.cli.judge import judge
+from zl_bench.cli.measure import measure
 from zl_bench.cli.ops import ops
 from zl_bench.cli.run import run
 from zl_bench.cli.screen import screen
+from zl_bench.cli.session import TYPED
 from zl_bench.cli.show import show
 from zl_bench.cli.summary import summary
 from zl_bench.errors import ExitCode, ZlBenchError
@@ -26,6 +29,11 @@ class ReaderGone(Exception):
 
 class Commands(click.Group):
     """The group of all commands. Click would end with 1 when the reader is gone, which means something else here."""
+
+    def parse_args(self, context: click.Context, arguments: list[str]) -> list[str]:
+        """Keep what was typed: a screen writes it down, so that its report can say how to repeat it."""
+        context.meta[TYPED] = tuple(arguments)
+        return super().parse_args(context, arguments)
 
     def invoke(self, context: click.Context) -> Any:
         """Run the command that was asked for."""
@@ -41,7 +49,18 @@ def cli() -> None:
     """Tell which operators a Triton compiler change really touches."""
 
 
-for command in (screen, run, summary, judge, show, irdiff, ops, doctor):
+for command in (
+    screen,
+    measure,
+    run,
+    summary,
+    judge,
+    export,
+    show,
+    irdiff,
+    ops,
+    doctor,
+):
     cli.add_command(command)
 
 

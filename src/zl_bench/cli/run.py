@@ -19,7 +19,14 @@ from zl_bench.cli.cards import (
     wait_option,
 )
 from zl_bench.cli.options import choose_axis, choose_switch, configuration
-from zl_bench.cli.session import PatientConsole, make_root, no_stray_processes, run_to_the_end, warn_of_memory
+from zl_bench.cli.session import (
+    PatientConsole,
+    make_root,
+    no_stray_processes,
+    run_to_the_end,
+    typed_command,
+    warn_of_memory,
+)
 from zl_bench.cli.work import (
     choose_work,
     memory_share,
@@ -153,6 +160,7 @@ def run(
         shapes=work.shapes,
         resume=resume,
         force=force,
+        command=typed_command(),
     )
     warn_of_memory(at_a_time, share, available)
     for note in (axis.described if axis is not None else "", *work.notes):

@@ -21,7 +21,14 @@ from zl_bench.cli.cards import (
     wait_option,
 )
 from zl_bench.cli.options import choose_axis, choose_backend, choose_switch, choose_target, configuration
-from zl_bench.cli.session import PatientConsole, make_root, no_stray_processes, run_to_the_end, warn_of_memory
+from zl_bench.cli.session import (
+    PatientConsole,
+    make_root,
+    no_stray_processes,
+    run_to_the_end,
+    typed_command,
+    warn_of_memory,
+)
 from zl_bench.cli.work import (
     choose_work,
     memory_share,
@@ -209,6 +216,7 @@ def screen(
         shapes=work.shapes,
         resume=resume,
         force=force,
+        command=typed_command(),
     )
     warn_of_memory(at_a_time, share, available)
     for note in (axis.described, *work.notes):

@@ -17,10 +17,15 @@ from rich.console import Console
 from zl_bench.errors import EnvironmentUnfit, ExitCode, UsageError
 from zl_bench.inside.zl_probe import processes
 from zl_bench.reports.progress import ProgressReporter
+from zl_bench.running.environment import recordable_command
 from zl_bench.running.memory import gib
 from zl_bench.store.layout import new_default_root
 
 Result = TypeVar("Result")
+
+NOTHING_STARTED = "Nothing had been started, so nothing is kept; the same command starts it."
+TYPED = "zl_bench.typed"
+"""Under which the command's context keeps the arguments as they were typed."""
 
 
 class PatientConsole(Console):
@@ -30,6 +35,12 @@ class PatientConsole(Console):
         """Say nothing more."""
         self.quiet = True
         os.dup2(os.open(os.devnull, os.O_WRONLY), self.file.fileno())
+
+
+def typed_command() -> str:
+    """The command line that is being obeyed, for a file that may be shared; empty where there was none."""
+    arguments = click.get_current_context().meta.get(TYPED, ())
+    return recordable_command(("zl-bench", *arguments)) if arguments else ""
 
 
 def make_root(root: Path | None, axis: str | None) -> Path:
@@ -58,11 +69,20 @@ def warn_of_memory(at_a_time: int, share: int, available: int) -> None:
 
 
 def run_to_the_end(
-    work: Callable[[ProgressReporter], Awaitable[Result]], total: int, console: Console, kept: Path, request: Path
+    work: Callable[[ProgressReporter], Awaitable[Result]],
+    total: int,
+    console: Console,
+    kept: Path,
+    request: Path,
+    unit: str = "operator",
+    again: str = "",
+    otherwise: Callable[[], str] = lambda: NOTHING_STARTED,
 ) -> Result:
     """Do the work on `total` operators; Ctrl-C and a polite kill end it with everything finished kept, in `kept`.
 
-    `request` is written into the root before anything is started: without it there is nothing to go on with.
+    `request` is written into the root before anything is started: without it there is nothing to go on with. `unit` is what is
+    finished one by one, and `again` are the words that go on, which name the root unless given. `otherwise` says what is kept
+    before there is a request.
     """
 
     async def interruptible() -> Result:
@@ -76,9 +96,9 @@ def run_to_the_end(
         return asyncio.run(interruptible())
     except (KeyboardInterrupt, asyncio.CancelledError):
         advice = (
-            f"Every finished operator is kept in {kept}; go on with --resume --root {request.parent}."
+            f"Every finished {unit} is kept in {kept}; go on with {again or f'--resume --root {request.parent}'}."
             if request.exists()
-            else "Nothing had been started, so nothing is kept; the same command starts it."
+            else otherwise()
         )
         click.echo(f"zl-bench: interrupted. {advice}", err=True)
         raise SystemExit(ExitCode.INTERRUPTED) from None

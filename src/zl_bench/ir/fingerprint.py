@@ -7,7 +7,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from zl_bench.ir.amdgcn import canonical_amdgcn
-from zl_bench.ir.elf import canonical_elf
 from zl_bench.ir.llvm import canonical_llvm
 from zl_bench.ir.mlir import canonical_mlir
 from zl_bench.ir.ptx import canonical_ptx
@@ -58,6 +57,13 @@ def canonical_form(stage: str, content: bytes) -> Canonical:
     return _CANONICAL[stage_kind(stage)](stage, content)
 
 
+def _canonical_elf(stage: str, content: bytes) -> Canonical:
+    """Its reader is imported when it is needed: a repro has no pyelftools where it has only Triton."""
+    from zl_bench.ir.elf import canonical_elf
+
+    return canonical_elf(stage, content)
+
+
 def _canonical_opaque(stage: str, content: bytes) -> Canonical:
     if not content:
         raise UnreadableStage(stage, "it is empty")
@@ -78,6 +84,6 @@ _CANONICAL: dict[StageKind, Callable[[str, bytes], Canonical]] = {
     StageKind.LLVM: canonical_llvm,
     StageKind.PTX: canonical_ptx,
     StageKind.AMDGCN: canonical_amdgcn,
-    StageKind.ELF: canonical_elf,
+    StageKind.ELF: _canonical_elf,
     StageKind.OPAQUE: _canonical_opaque,
 }

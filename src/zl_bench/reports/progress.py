@@ -51,6 +51,12 @@ class ProgressReporter:
         if self._bar is not None:
             self._bar.stop()
 
+    def expect(self, total: int) -> None:
+        """Count from nothing again, up to so many: what is to be finished is known only now."""
+        self._total, self._done = total, 0
+        if self._bar is not None:
+            self._bar.update(self._task, completed=0, total=total)
+
     def started(self, operator: str) -> None:
         """An operator's runs have begun. `operator` is `name` or `name:dtype`."""
         self._running[operator] = time.monotonic()

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from zl_bench.analysis.judgement import JudgedGroup, JudgedRow, Judgement, SpeedVerdict
 from zl_bench.analysis.wording import counted, listed
+from zl_bench.model import RowKey
 from zl_bench.reports.summary_view import ABSENT, SummaryLine, SummaryView, Value, clean, exact, readable
 
 COLUMNS = (
@@ -18,6 +19,23 @@ COLUMNS = (
 HEADINGS = (
     "operator", "dtype", "detail", "kind", "rounds", "before ms", "after ms", "speedup", "95 % interval", "q", "mde", "verdict",
 )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Circumstances:
+    """How a row was measured, as far as it was recorded; the clocks are of the sides, in MHz."""
+
+    timing: str = ABSENT
+    clock_before: int | None = None
+    clock_after: int | None = None
+    dropped: int | None = None
+    """Pairs of its operator that were measured and can not be used."""
+    numerics_differ: bool = False
+    """The screen found that the sides compute different things: no word about speed stands without saying so."""
+
+
+UNKNOWN = Circumstances()
+NOT_RECORDED: Mapping[RowKey, Circumstances] = {}
 
 
 @dataclass(frozen=True)
@@ -35,7 +53,12 @@ class RoundsView:
         return replace(self.table, notes=(*self.operator_lines, *self.table.notes))
 
 
-def rounds_view(judgement: Judgement, source: str, notes: Sequence[str]) -> RoundsView:
+def rounds_view(
+    judgement: Judgement,
+    source: str,
+    notes: Sequence[str],
+    circumstances: Mapping[RowKey, Circumstances] = NOT_RECORDED,
+) -> RoundsView:
     """The view of a judgement of what `source` holds."""
     words = Counter(row.verdict.value for row in judgement.rows)
     tallies = listed(
@@ -45,46 +68,64 @@ def rounds_view(judgement: Judgement, source: str, notes: Sequence[str]) -> Roun
         title=clean(f"speed-up (before / after, above 1 is faster): {source}"),
         columns=COLUMNS,
         headings=HEADINGS,
-        lines=tuple(map(_line, judgement.rows)),
-        totals=f"{counted(len(judgement.rows), 'row')}: {tallies}; {_described(judgement.suite)}",
+        lines=tuple(_line(row, circumstances.get(row.key, UNKNOWN)) for row in judgement.rows),
+        totals=f"{counted(len(judgement.rows), 'row')}: {tallies}; {described(judgement.suite)}",
         total_values=tuple(_totals(judgement)),
         notes=tuple(map(clean, (*_calibration(judgement), *notes))),
     )
     return RoundsView(
         table=table,
         operators=tuple(map(_named_values, judgement.operators)),
-        operator_lines=tuple(clean(_described(group)) for group in judgement.operators),
+        operator_lines=tuple(clean(described(group)) for group in judgement.operators),
     )
 
 
-def _line(row: JudgedRow) -> SummaryLine:
+def _line(row: JudgedRow, measured: Circumstances) -> SummaryLine:
     key = row.key
+    verdict = row.verdict.value + (" (numerics differ)" if measured.numerics_differ else "")
     names = (clean(key.operator), clean(key.dtype))
     kind = "placebo" if row.placebo else "changed"
     values: tuple[Value, ...] = (
         *names, clean(key.node) or ABSENT, key.ordinal, clean(key.detail) or ABSENT, kind, row.rounds, row.before_ms,
-        row.after_ms, row.speedup, row.ci_low, row.ci_high, row.q, row.mde, row.verdict.value, *[ABSENT] * 4,
+        row.after_ms, row.speedup, row.ci_low, row.ci_high, row.q, row.mde, verdict, measured.timing,
+        *(ABSENT if value is None else value for value in (measured.clock_before, measured.clock_after, measured.dropped)),
     )  # fmt: skip
     cells = (
         *names, clean(key.detail), kind, str(row.rounds), readable(row.before_ms), readable(row.after_ms),
         readable(row.speedup), _interval(row.ci_low, row.ci_high), ABSENT if row.q is None else f"{row.q:.2g}",
-        ABSENT if row.mde is None else f"{row.mde * 100:.2g} %", row.verdict.value,
+        ABSENT if row.mde is None else f"{row.mde * 100:.2g} %", verdict,
     )  # fmt: skip
     return SummaryLine(values, tuple(map(exact, values)), cells)
 
 
 def _calibration(judgement: Judgement) -> Iterator[str]:
     """What the placebos say of the run, what went before the verdicts, and what the words stand for."""
-    found = judgement.calibration
     if not judgement.trusted:
-        yield f"UNTRUSTED: {'; '.join(found.moved)}. Whatever moved them moves the other rows too: measure again"
+        yield f"{untrusted(judgement)}. Whatever moved them moves the other rows too: measure again"
+    yield placebo_line(judgement)
+    yield promises(judgement)
+
+
+def untrusted(judgement: Judgement) -> str:
+    """Why a run can not be believed; of one that can, nothing but the word."""
+    return f"UNTRUSTED: {'; '.join(judgement.calibration.moved)}"
+
+
+def placebo_line(judgement: Judgement) -> str:
+    """What the rows of identical code showed, and what was made of it."""
+    found = judgement.calibration
+    if judgement.placebos.of and not found.placebos:
+        return f"{described(judgement.placebos)}; rows with fewer than two rounds check nothing"
     if not found.placebos:
-        yield "no rows of identical code: how far these intervals can be believed was not checked"
-    else:
-        removed = "taken out of every round" if found.common_mode else "not taken out, they are too few"
-        widened = f"intervals widened {found.widening:.2f} times" if found.widening > 1 else "intervals as they are"
-        yield f"{_described(judgement.placebos)}; their common mode {removed}; {widened}"
-    yield (
+        return "no rows of identical code: how far these intervals can be believed was not checked"
+    removed = "taken out of every round" if found.common_mode else "not taken out, they are too few"
+    widened = f"intervals widened {found.widening:.2f} times" if found.widening > 1 else "intervals as they are"
+    return f"{described(judgement.placebos)}; their common mode {removed}; {widened}"
+
+
+def promises(judgement: Judgement) -> str:
+    """What the words stand for."""
+    return (
         f"FASTER and SLOWER: at least {judgement.threshold * 100:.2g} %, at most {judgement.level * 100:.2g} % of them false; "
         "NO_CHANGE: within 2 %; mde: the smallest change that would have shown"
     )
@@ -116,7 +157,7 @@ def _values(group: JudgedGroup) -> dict[str, Value]:
     }
 
 
-def _described(group: JudgedGroup) -> str:
+def described(group: JudgedGroup) -> str:
     """`softmax: geometric mean 1.0234 (1.0210 to 1.0258), 14/14 rows over 6 rounds`."""
     interval = _interval(group.ci_low, group.ci_high)
     return (

@@ -40,8 +40,8 @@ def markdown(view: SummaryView) -> str:
     """A table, the totals below it, and the notes as a list."""
     rules = [*["---"] * NAMES, *["---:"] * (len(view.headings) - NAMES)]
     rows = [_marked(view.headings), f"| {' | '.join(rules)} |", *(_marked(line.cells) for line in view.lines)]
-    notes = [f"- {_escaped(note)}" for note in view.notes]
-    parts = [_escaped(view.title), "\n".join(rows), _escaped(view.totals), *(["\n".join(notes)] if notes else [])]
+    notes = [f"- {escaped(note)}" for note in view.notes]
+    parts = [escaped(view.title), "\n".join(rows), escaped(view.totals), *(["\n".join(notes)] if notes else [])]
     return "\n\n".join(parts) + "\n"
 
 
@@ -92,9 +92,9 @@ def _padded(view: SummaryView) -> list[str]:
 
 
 def _marked(cells: tuple[str, ...]) -> str:
-    return f"| {' | '.join(_escaped(cell) for cell in cells)} |"
+    return f"| {' | '.join(escaped(cell) for cell in cells)} |"
 
 
-def _escaped(text: str) -> str:
+def escaped(text: str) -> str:
     """Text that Markdown shows as it is."""
     return MARKUP.sub(r"\\\1", text)

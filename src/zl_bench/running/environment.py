@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterable, Mapping
+import shlex
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 import zl_bench.inside
@@ -57,6 +58,8 @@ SET = {
 SECRET = re.compile(r"TOKEN|SECRET|PASSW|CREDENTIAL|API_?KEY|PRIVATE|ACCESS_KEY|COOKIE|AUTH", re.IGNORECASE)
 LOGIN = re.compile(r"://[^/\s@]+@")
 """The user and password of a URL, as a proxy or a package index has them, in a variable of any name."""
+ASSIGNMENT = re.compile(r"(?P<option>--[a-z-]+=)?(?P<name>[A-Za-z_][A-Za-z0-9_]*)=(?P<value>.*)", re.DOTALL)
+"""An argument that sets a variable."""
 
 
 def parse_assignments(texts: Iterable[str]) -> dict[str, str]:
@@ -112,6 +115,18 @@ def recordable(environment: Mapping[str, str]) -> dict[str, str]:
         name: _hashed(value) if SECRET.search(name) or LOGIN.search(value) else value
         for name, value in sorted(environment.items())
     }
+
+
+def recordable_command(arguments: Sequence[str]) -> str:
+    """A command line as it is written to a file that may be shared, for a shell; secrets in NAME=VALUE are hashed."""
+    return shlex.join(map(_recordable_argument, arguments))
+
+
+def _recordable_argument(argument: str) -> str:
+    found = ASSIGNMENT.fullmatch(argument)
+    if found is None:
+        return _hashed(argument) if LOGIN.search(argument) else argument
+    return f"{found['option'] or ''}{found['name']}={recordable({found['name']: found['value']})[found['name']]}"
 
 
 def _hashed(value: str) -> str:

@@ -41,6 +41,17 @@ class Continuation:
 
 
 @dataclass(frozen=True)
+class TakingTurns:
+    """A run that times its rows in turns with the other side's, `each` times: the socket at which it hears when, and after how
+    many seconds without a word it ends.
+    """
+
+    socket: str
+    each: int
+    patience_s: float
+
+
+@dataclass(frozen=True)
 class RunPlan:
     """One run: one case on one side, into one directory."""
 
@@ -57,6 +68,8 @@ class RunPlan:
     dropped_pass: Mapping[str, object] | None
     pin_mode: PinMode
     pins: Sequence[Pin] = ()
+    follow: Path | None = None
+    """The run whose choices are replayed while it is still going on."""
     compat_plugins: tuple[str, ...] = ()
     """Of the backend; the probe loads them before any other plugin (R10)."""
     dtype_by: Literal["parameter", "option"] = "parameter"
@@ -67,6 +80,11 @@ class RunPlan:
     """Whether the outputs of each row's first call are sampled; for a card, since nothing is computed without one."""
     device: str = ""
     """torch's module for the card, such as `cuda`; empty without one."""
+    turns: TakingTurns | None = None
+    continuation: Continuation | None = None
+    """What is known of its calls from an earlier run of the same code."""
+    caches: Mapping[str, Path] | None = None
+    """Its caches, by their variables; folders of its own directory unless given."""
 
 
 def prepare(plan: RunPlan, environment: Mapping[str, str]) -> Path:
@@ -122,9 +140,11 @@ def _given(plan: RunPlan) -> dict[str, Any]:
         "stages": plan.stages,
         "drop_pass": plan.dropped_pass,
         "pins": {"mode": plan.pin_mode, "records": [asdict(pin) for pin in plan.pins]},
-        "caches": {name: str(plan.directory / folder) for name, folder in CACHES.items()},
+        "caches": {name: str(folder) for name, folder in (plan.caches or _own_caches(plan)).items()},
         "out": str(plan.directory),
     }
+    if plan.follow is not None:
+        given["pins"]["follow"] = str(plan.follow)
     if plan.compat_plugins:
         given["compat_plugins"] = list(plan.compat_plugins)
     if plan.dtype_by != "parameter":
@@ -135,7 +155,15 @@ def _given(plan: RunPlan) -> dict[str, Any]:
         given["numerics"] = True
     if plan.device:
         given["device"] = plan.device
+    if plan.turns is not None:
+        given["turns"] = asdict(plan.turns)
+    if plan.continuation is not None:
+        given["continue"] = asdict(plan.continuation)
     return given
+
+
+def _own_caches(plan: RunPlan) -> dict[str, Path]:
+    return {name: plan.directory / folder for name, folder in CACHES.items()}
 
 
 def _unprepared(plan: RunPlan, error: OSError) -> EnvironmentUnfit:

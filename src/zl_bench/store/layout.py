@@ -5,9 +5,15 @@
         side_before.log  side_before.cache/             what the side's server printed, and its own caches (and after);
                                                         with cards side_before.card0.log and so on, a pair per card
         cards.jsonl                                     each time that a card was taken: which, and who else was using it
+        axis.json                                       where the compiler was found to know the switch
         shapes.yaml                                     the shape file that FlagGems reads, where shapes were asked for
         <operator>[.<dtype>]_{before,after}/            the run itself, or, with several nodes:
             <node>/                                     one run per node
+        measure.jsonl  measure.tsv                      the rounds that were measured, and what they say
+        measure/round_<n>/<operator>[.<dtype>]_{…}/     the runs of a round, as above
+        measure/code/<operator>[.<dtype>]_{…}/          the compiled code of each side, from the screen's runs
+        on_card/                                        the root of the pairs repeated on a card, of a screen for a target
+        bisect/<operator, row, kernel and goal>.jsonl   what a bisection tried, and what came of it
     runs/run_<timestamp>/                               runs of one side: run_<side>.json instead of the screen's files
 
 A name on disk is the text with every character outside [A-Za-z0-9_-] as %XX per UTF-8 byte. Where that would not be
@@ -19,7 +25,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
@@ -36,6 +42,12 @@ REQUEST_FILE = "screen.json"
 SHAPES_FILE = "shapes.yaml"
 LOCK_FILE = "screen.lock"
 CARDS_FILE = "cards.jsonl"
+MEASURE_RECORD_FILE = "measure.jsonl"
+MEASURE_TABLE_FILE = "measure.tsv"
+MEASURE_FOLDER = "measure"
+BISECT_FOLDER = "bisect"
+ON_CARD_FOLDER = "on_card"
+AXIS_FILE = "axis.json"
 
 Folder = Literal["before", "after", "again"]
 """A side's folder; `again` holds the repetition of the before side that a self-check compiles."""
@@ -73,6 +85,21 @@ def run_directory(
     if node is None:
         raise ValueError("one of several nodes needs its name")
     return parent / safe_name(node)
+
+
+def round_folder(root: Path, number: int) -> Path:
+    """The folder of all runs of one round of a measurement."""
+    return root / MEASURE_FOLDER / f"round_{number}"
+
+
+def code_folder(root: Path) -> Path:
+    """The folder of the compiled code that a measurement's runs use, as the runs lie in a round's."""
+    return root / MEASURE_FOLDER / "code"
+
+
+def bisect_log_file(root: Path, words: Sequence[str]) -> Path:
+    """The log of the bisection that those words tell from the others of the root."""
+    return root / BISECT_FOLDER / f"{safe_name(' '.join(words))}.jsonl"
 
 
 def run_request_file(side: Side) -> str:

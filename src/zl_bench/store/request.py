@@ -12,7 +12,7 @@ from zl_bench.errors import UsageError
 from zl_bench.store.files import write_atomically
 from zl_bench.store.layout import REQUEST_FILE
 
-COMPARED_NOT = ("started", "cards")
+COMPARED_NOT = ("started", "cards", "commands")
 
 
 @dataclass(frozen=True)
@@ -47,6 +47,8 @@ class ScreenRequest:
     """The state of the L2 before each timed call, `cold` or `warm`."""
     side: str | None = None
     """Of runs of one side, which; then `switch` is empty where no switch was named."""
+    commands: tuple[str, ...] = ()
+    """The command lines that asked for it, with which it was gone on included, as a shell takes them; secrets are hashed."""
     extra: Mapping[str, str] = field(default_factory=dict)
     """More that must be the same on resuming, by the word that a message should use: versions, library hashes."""
 
@@ -63,7 +65,10 @@ def read_request(root: Path, file: str = REQUEST_FILE) -> ScreenRequest | None:
         record: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
         known = {entry.name for entry in fields(ScreenRequest)}
         record = {name: value for name, value in record.items() if name in known}
-        listed = {"operators": tuple(record["operators"]), "cards": tuple(record.get("cards", ()))}
+        listed = {
+            "operators": tuple(record["operators"]),
+            **{name: tuple(record.get(name, ())) for name in ("cards", "commands")},
+        }
         return ScreenRequest(**{**record, **listed})
     except FileNotFoundError:
         return None

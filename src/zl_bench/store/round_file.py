@@ -4,7 +4,9 @@
      "identical": false}
 
 `node` (the test that it came from), `ordinal` (counts rows that share everything else from 0) and `first` (the side that
-went first in that round) are optional; whatever else an object has is ignored. A bad line costs itself alone, and is named.
+went first in that round) are optional, as is `launch_bound` (true where the host was slower than the device); whatever else an
+object has is ignored. A bad line costs itself alone, and is named. Lines of `measure`'s own about other things than a row,
+which say so in `record`, are passed over.
 """
 
 from __future__ import annotations
@@ -22,6 +24,9 @@ from zl_bench.errors import UsageError
 from zl_bench.model import SIDES, RowKey, Side
 
 LONGEST_QUOTE = 60
+RECORD = "record"
+"""The field by which a line of `measure` says what it is about; ROUND is one side of one row in one round."""
+ROUND = "round"
 
 
 @dataclass(frozen=True)
@@ -61,7 +66,10 @@ def parse_rounds(content: bytes) -> RoundFile:
         if not line.strip():
             continue
         try:
-            median = _median(_object(line))
+            record = _object(line)
+            if record.get(RECORD, ROUND) != ROUND:
+                continue
+            median = _median(record)
         except _BadLine as error:
             bad.append(f"line {number}: {error}")
             continue
@@ -97,6 +105,7 @@ def _median(record: Mapping[str, Any]) -> RoundMedian:
         median_ms=_milliseconds(record),
         identical=_truth(record, "identical"),
         first=_side(record, "first") if record.get("first") is not None else None,
+        launch_bound=record.get("launch_bound") is True,
     )
 
 

@@ -133,12 +133,25 @@ def _kernel(directory: Path, event: Event) -> Kernel:
         num_stages=number(event, "num_stages"),
         num_ctas=number(event, "num_ctas"),
     )
-    shared = event.get("shared")
-    stages = tuple(
-        StageText(name, directory / str(stage["file"]), str(stage.get("sha256") or ""))
-        for name, stage in event.get("stages", {}).items()
+    shared, registers, spills = (
+        None if event.get(name) is None else int(event[name]) for name in ("shared", "registers", "spills")
     )
-    return Kernel(identity, None if shared is None else int(shared), stages, text(event, "configuration"))
+    source, options = event.get("source"), event.get("options")
+    return Kernel(
+        identity,
+        shared,
+        tuple(_stage(directory, name, stage) for name, stage in event.get("stages", {}).items()),
+        text(event, "configuration"),
+        registers,
+        spills,
+        source=None if source is None else _stage(directory, "source", source),
+        target=text(event, "target"),
+        options=None if options is None else dict(options),
+    )
+
+
+def _stage(directory: Path, name: str, reference: Event) -> StageText:
+    return StageText(name, directory / str(reference["file"]), str(reference.get("sha256") or ""))
 
 
 def _failed_row(event: Event) -> FailedRow:

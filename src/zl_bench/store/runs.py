@@ -9,13 +9,11 @@ from pathlib import Path
 
 from zl_bench.analysis.shapes import shape_text
 from zl_bench.errors import EnvironmentUnfit
-from zl_bench.inside.zl_probe.wire import EVENTS_FILE, INPUT_FILE, read_events
+from zl_bench.inside.zl_probe.wire import EVENTS_FILE, INPUT_FILE, OUTCOME_FILE, read_events
 from zl_bench.model import BenchmarkShapes, ProcessOutcome, Run, Side
 from zl_bench.store.absences import Record, absence
 from zl_bench.store.events import Event, number, of_kind, text
 from zl_bench.store.rows import distinct_pins, read_rows, seconds_told
-
-OUTCOME_FILE = "outcome.json"
 
 
 def read_run(directory: Path, node: str, side: Side, outcome: ProcessOutcome) -> Run:

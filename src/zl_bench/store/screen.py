@@ -8,15 +8,16 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, fields, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, replace
 from math import isfinite
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from zl_bench.errors import EnvironmentUnfit, UsageError
 from zl_bench.model import JudgedOperator, NodeVerdict, OperatorVerdict, PairedRow, Status, Verdict
 from zl_bench.store.files import append_durably, unwritable, write_atomically
+from zl_bench.store.judged import read_nodes, read_verdict
 from zl_bench.store.layout import RECORD_FILE, TABLE_FILE
 
 COLUMNS = (
@@ -38,6 +39,8 @@ COLUMNS = (
 )
 """The columns of screen.tsv, in order; each is a field of OperatorVerdict."""
 
+Read = TypeVar("Read")
+
 LINE_BREAKS = re.compile(r"[\s\x00-\x1f\x7f\x85\u2028\u2029]+")
 
 
@@ -53,6 +56,14 @@ class ScreenRecord:
 
         Raises UsageError for a damaged record, EnvironmentUnfit for an unreadable one.
         """
+        return self._finished(read_verdict)
+
+    def judged(self) -> list[JudgedOperator]:
+        """The same with all that the record holds of each: nodes, rows and kernels."""
+        return [JudgedOperator(verdict, nodes) for verdict, nodes in self._finished(_read_judged)]
+
+    def _finished(self, read: Callable[[Mapping[str, Any]], Read]) -> list[Read]:
+        """Each finished operator as `read` makes it from its line."""
         try:
             text = self._path.read_bytes().decode("utf-8", "replace")
         except FileNotFoundError:
@@ -61,19 +72,19 @@ class ScreenRecord:
             raise EnvironmentUnfit(f"can not read {self._path}: {error.strerror or error}.") from error
         lines = text.split("\n")
         whole, _cut = lines[:-1], lines[-1]
-        verdicts: dict[tuple[str, str], OperatorVerdict] = {}
+        found: dict[tuple[str, str], Read] = {}
         for number, line in enumerate(whole, start=1):
             if not line.strip():
                 continue
             try:
-                verdict = _read_verdict(json.loads(line))
+                record = json.loads(line)
+                found[str(record["operator"]), str(record["dtype"])] = read(record)
             except (ValueError, KeyError, TypeError) as error:
                 raise UsageError(
                     f"{self._path}, line {number}, is no finished operator ({error!r}). Nothing was changed. "
                     "Remove that line to screen its operator again, or name another folder with --root."
                 ) from error
-            verdicts[verdict.operator, verdict.dtype] = verdict
-        return list(verdicts.values())
+        return list(found.values())
 
     def prepare(self) -> list[OperatorVerdict]:
         """Cut a half-written last line, so that the next one starts on its own, and return what is finished."""
@@ -139,13 +150,9 @@ def _verdict_record(verdict: OperatorVerdict) -> dict[str, Any]:
     return {**asdict(verdict), "verdict": verdict.verdict.value, "status": verdict.status.value}
 
 
-def _read_verdict(record: Mapping[str, Any]) -> OperatorVerdict:
-    known = {entry.name for entry in fields(OperatorVerdict)}
-    values = {name: value for name, value in record.items() if name in known}
-    values["verdict"] = Verdict(record["verdict"])
-    values["status"] = Status(record["status"])
-    values["shape_keys"] = tuple(record.get("shape_keys", ()))
-    return OperatorVerdict(**values)
+def _read_judged(record: Mapping[str, Any]) -> tuple[OperatorVerdict, tuple[NodeVerdict, ...]]:
+    verdict = read_verdict(record)
+    return verdict, read_nodes(verdict, record.get("nodes", ()))
 
 
 def _node_record(node: NodeVerdict) -> dict[str, Any]:

@@ -42,6 +42,17 @@ def screened_entries(root: Path) -> list[str]:
     return sorted(entries)
 
 
+def recorded_interpreter(root: Path) -> str:
+    """The Python that the before side's runs of a root had, as the first readable one of them tells; empty if none does."""
+    for folder in sorted(root.glob("*_before")):
+        for directory, _ in _inputs(folder):
+            run = read_run(directory, "", "before", read_outcome(directory))
+            told = str(run.environment.get("interpreter") or "")
+            if told:
+                return told
+    return ""
+
+
 def load_operator(root: Path, operator: str, dtype: str | None) -> LoadedOperator:
     """The runs of one entry. Raises UsageError, which says what there is, if the root does not have it."""
     if not root.is_dir():

@@ -115,8 +115,8 @@ def _latency(event: Event, asked: AskedTiming | None) -> Latency:
             launch_bound=event.get("launch_bound") is True,
             invalid=invalid,
             fell_back=tuple(_fell_back(event.get("fell_back") or ())),
-            before=_card(event.get("before")),
-            after=_card(event.get("after")),
+            before=card_reading(event.get("before")),
+            after=card_reading(event.get("after")),
         )
     except (TypeError, ValueError, OverflowError, AttributeError) as error:
         return _invalid(*regime, f"its record can not be understood ({type(error).__name__}: {error})")
@@ -138,7 +138,8 @@ def _fell_back(told: Sequence[Event]) -> list[tuple[TimingMethod, str]]:
     return [(known, why) for told_method, why in found for known in METHODS if known == told_method]
 
 
-def _card(told: Any) -> CardReading | None:
+def card_reading(told: Any) -> CardReading | None:
+    """What the card told, None where it told nothing."""
     if not isinstance(told, Mapping):
         return None
     clock, memory_clock, temperature = (

@@ -31,10 +31,11 @@ def judge_file(path: Path, delta: float) -> JudgedFile:
     rounds = pair_rounds(found.medians)
     if not rounds.numbers:
         raise UsageError(f"{path} has no round with both sides of a row: a ratio takes a before and an after.")
-    return JudgedFile(path, judge(rounds, delta=delta), (*found.bad, *_notes(found.medians, rounds)))
+    return JudgedFile(path, judge(rounds, delta=delta), (*found.bad, *notes_of(found.medians, rounds)))
 
 
-def _notes(medians: Sequence[RoundMedian], rounds: Rounds) -> Iterator[str]:
+def notes_of(medians: Sequence[RoundMedian], rounds: Rounds) -> Iterator[str]:
+    """What should be known of these rounds, a sentence each."""
     measured = {(median.key, median.round) for median in medians}
     pairs = int((rounds.before > 0).sum())
     if pairs < len(measured):

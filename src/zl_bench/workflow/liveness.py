@@ -9,7 +9,7 @@ import re
 import shutil
 import tempfile
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,8 @@ from zl_bench.model import ProcessOutcome, Side
 from zl_bench.reports.progress import ProgressReporter
 from zl_bench.running.servers import SideServers
 from zl_bench.running.switch import Switch
+from zl_bench.store.files import write_atomically
+from zl_bench.store.layout import AXIS_FILE
 
 PIPELINE_LIMIT = 120.0
 """Seconds for one small compile."""
@@ -60,6 +62,20 @@ def require_live(switch: Switch, liveness: Liveness, progress: ProgressReporter,
             "Check the name and the compiler, or go on regardless with --force."
         )
     progress.note(f"{liveness.finding}: going on because of --force")
+
+
+def write_liveness(root: Path, liveness: Liveness) -> None:
+    """Keep in the root what was found. Raises EnvironmentUnfit if the disk refuses."""
+    write_atomically(root / AXIS_FILE, json.dumps(asdict(liveness)) + "\n", kept="no operator was compiled")
+
+
+def read_liveness(root: Path) -> Liveness | None:
+    """What was found for a root, None where that was not kept or can not be read."""
+    try:
+        record = json.loads((root / AXIS_FILE).read_text(encoding="utf-8"))
+        return Liveness(bool(record["known"]), str(record["finding"]))
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+        return None
 
 
 def variable_is_mentioned(name: str, triton: Path) -> Liveness:

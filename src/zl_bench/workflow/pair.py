@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from zl_bench.backends.base import DeviceBackend
@@ -40,6 +40,9 @@ class PairSettings:
     backend: DeviceBackend | None = None
     """Whose compat plugins and option names every run gets."""
     timing: Timing | None = None
+    at_once: bool = False
+    """Whether the after side starts with the before side, and takes over its choices as they are made. Only where no choice is
+    timed: one that is may be another by the end."""
 
 
 async def screen_operator(
@@ -49,15 +52,13 @@ async def screen_operator(
     start = time.monotonic()
     pairs, again, fingerprints = [], {}, StageFingerprints()
     for node in entry.nodes:
-        before = await run_node(entry, node, "before", "before", settings, servers, given_pins)
-        chosen = distinct_pins(before.pins)
-        # Fingerprints of the before side are taken while the after side compiles.
-        taken = asyncio.create_task(asyncio.to_thread(fingerprints.of, list(recorded_stages([before]))))
-        after = await run_node(entry, node, "after", "after", settings, servers, chosen)
-        await taken
+        if settings.at_once and given_pins is None:
+            before, after = await _at_once(entry, node, settings, servers)
+        else:
+            before, after = await _one_after_the_other(entry, node, settings, servers, given_pins, fingerprints)
         pairs.append((before, after))
         if settings.self_check:
-            again[node] = await run_node(entry, node, "before", "again", settings, servers, chosen)
+            again[node] = await run_node(entry, node, "before", "again", settings, servers, distinct_pins(before.pins))
     return await asyncio.to_thread(  # the other operators' runs go on meanwhile
         judge_operator,
         entry.operator,
@@ -71,6 +72,39 @@ async def screen_operator(
     )
 
 
+async def _one_after_the_other(
+    entry: Entry,
+    node: str,
+    settings: PairSettings,
+    servers: SideServers,
+    given_pins: Sequence[Pin] | None,
+    fingerprints: StageFingerprints,
+) -> tuple[Run, Run]:
+    """Before, then after. Fingerprints of the before side are taken while the after side compiles."""
+    before = await run_node(entry, node, "before", "before", settings, servers, given_pins)
+    taken = asyncio.create_task(asyncio.to_thread(fingerprints.of, list(recorded_stages([before]))))
+    after = await run_node(entry, node, "after", "after", settings, servers, distinct_pins(before.pins))
+    await taken
+    return before, after
+
+
+async def _at_once(entry: Entry, node: str, settings: PairSettings, servers: SideServers) -> tuple[Run, Run]:
+    """Both sides at once. What the after side did while a before side ended early is not kept: it may have waited in vain."""
+    before_folder = _directory(entry, node, "before", settings)
+    sides = [
+        asyncio.create_task(run_node(entry, node, "before", "before", settings, servers, None)),
+        asyncio.create_task(run_node(entry, node, "after", "after", settings, servers, (), follow=before_folder)),
+    ]
+    try:
+        before, after = await asyncio.gather(*sides)
+    finally:
+        for side in sides:
+            side.cancel()
+    if before.absence is not None:
+        after = await run_node(entry, node, "after", "after", settings, servers, distinct_pins(before.pins))
+    return before, after
+
+
 async def run_node(
     entry: Entry,
     node: str,
@@ -79,13 +113,29 @@ async def run_node(
     settings: PairSettings,
     servers: SideServers,
     pins: Sequence[Pin] | None,
+    follow: Path | None = None,
 ) -> Run:
-    """Run one node of the entry on that side, into that folder. Without `pins` its autotuners choose, else they replay."""
-    directory = run_directory(
-        settings.root, entry.operator, entry.dtype, folder, node, several=len(entry.nodes) > 1
-    ).absolute()
+    """Run one node of the entry on that side, into that folder. Without `pins` its autotuners choose, else they replay, also
+    what the run in the directory `follow` is only about to choose.
+    """
+    directory = _directory(entry, node, folder, settings)
+    plan = replace(run_plan(entry, node, side, directory, settings, pins), follow=follow)
+    outcome = await run_case(plan, servers, settings.timeout)
+    write_outcome(directory, outcome)
+    return read_run(directory, node, side, outcome)
+
+
+def _directory(entry: Entry, node: str, folder: Folder, settings: PairSettings) -> Path:
+    several = len(entry.nodes) > 1
+    return run_directory(settings.root, entry.operator, entry.dtype, folder, node, several=several).absolute()
+
+
+def run_plan(
+    entry: Entry, node: str, side: Side, directory: Path, settings: PairSettings, pins: Sequence[Pin] | None
+) -> RunPlan:
+    """The run of one node of the entry on that side. Without `pins` its autotuners choose, else they replay."""
     backend, arguments = settings.backend, settings.suite.arguments(entry.dtype)
-    plan = RunPlan(
+    return RunPlan(
         operator=entry.operator,
         dtype=FIRST_DTYPE if entry.dtype is None and settings.first_dtype else entry.dtype,
         node=node,
@@ -105,6 +155,3 @@ async def run_node(
         numerics=settings.target is None,
         device=backend.torch_device if backend is not None and settings.target is None else "",
     )
-    outcome = await run_case(plan, servers, settings.timeout)
-    write_outcome(directory, outcome)
-    return read_run(directory, node, side, outcome)

@@ -46,6 +46,8 @@ class SuitePlan:
     shapes: ShapePlan | None = None
     resume: bool
     force: bool
+    command: str = ""
+    """The command line that asks for it, as it may be written down; empty where there is none."""
 
 
 def side_plan(

@@ -33,6 +33,7 @@ def request_of(plan: SuitePlan, versions: Mapping[Side, Mapping[str, Any]], **ow
         cards=tuple(_card(card) for card in plan.cards),
         timing=plan.timing.method if plan.timing is not None else None,
         l2=plan.timing.l2 if plan.timing is not None else None,
+        commands=(plan.command,) if plan.command else (),
         extra={
             **builds,
             "suite folder": str(plan.suite.root),
@@ -53,7 +54,8 @@ def settle_request(plan: SuitePlan, asked: ScreenRequest, file: str) -> None:
     if recorded is not None and plan.resume:
         require_same(plan.root, replace(recorded, operators=asked.operators), asked)
         added = tuple(card for card in asked.cards if card not in recorded.cards)
-        asked = replace(asked, started=recorded.started, cards=(*recorded.cards, *added))
+        commands = tuple(dict.fromkeys((*recorded.commands, *asked.commands)))
+        asked = replace(asked, started=recorded.started, cards=(*recorded.cards, *added), commands=commands)
     write_request(plan.root, asked, file)
 
 

@@ -8,13 +8,14 @@ from dataclasses import dataclass
 
 from zl_bench.analysis.wording import counted
 from zl_bench.errors import ExitCode, UsageError
+from zl_bench.inside.zl_probe.wire import OUTCOME_FILE
 from zl_bench.model import Run, Side
 from zl_bench.reports.progress import ProgressReporter
 from zl_bench.running.servers import SideServers
 from zl_bench.running.switch import Switch
 from zl_bench.store.files import write_atomically
 from zl_bench.store.layout import REQUEST_FILE, SHAPES_FILE, run_directory, run_request_file
-from zl_bench.store.runs import OUTCOME_FILE, read_outcome, read_run
+from zl_bench.store.runs import read_outcome, read_run
 from zl_bench.suites.base import Entry
 from zl_bench.workflow.liveness import examine, require_live
 from zl_bench.workflow.pair import PairSettings, run_node

@@ -28,7 +28,7 @@ from zl_bench.store.pins import recorded_pins
 from zl_bench.store.screen import ScreenRecord
 from zl_bench.suites.base import Entry
 from zl_bench.suites.shape_file import known_keys
-from zl_bench.workflow.liveness import Liveness, examine, require_live
+from zl_bench.workflow.liveness import Liveness, examine, require_live, write_liveness
 from zl_bench.workflow.pair import PairSettings, screen_operator
 from zl_bench.workflow.plan import SuitePlan, left_out_variables, shapes_asked, side_plan, suite_as_asked
 from zl_bench.workflow.requests import request_of, settle_request
@@ -76,6 +76,7 @@ async def screen(plan: ScreenPlan, progress: ProgressReporter) -> ScreenResult:
         if plan.shapes is not None:
             write_atomically(plan.root / SHAPES_FILE, plan.shapes.content, kept="nothing was started")
         liveness = await examine(plan.switch, servers, plan.target, plan.root)
+        write_liveness(plan.root, liveness)
         require_live(plan.switch, liveness, progress, force=plan.force)
         _note_what_matters(plan, kept, progress)
         finished = {(verdict.operator, verdict.dtype): verdict for verdict in kept}
@@ -84,7 +85,7 @@ async def screen(plan: ScreenPlan, progress: ProgressReporter) -> ScreenResult:
 
         async def run_entry(entry: Entry, servers: SideServers) -> None:
             progress.started(entry.text)
-            judged = await screen_operator(entry, _settings(plan), servers, _given_pins(plan, entry))
+            judged = await screen_operator(entry, pair_settings(plan), servers, _given_pins(plan, entry))
             record.append(judged)
             finished[_identity(entry)] = judged.verdict
             record.write_table(list(finished.values()), order)
@@ -158,7 +159,8 @@ async def _settle_request(plan: ScreenPlan, servers: SideServers) -> None:
     settle_request(plan, asked, REQUEST_FILE)
 
 
-def _settings(plan: ScreenPlan) -> PairSettings:
+def pair_settings(plan: ScreenPlan) -> PairSettings:
+    """What is the same for every operator of the plan."""
     return PairSettings(
         root=plan.root,
         suite=suite_as_asked(plan),
@@ -173,6 +175,7 @@ def _settings(plan: ScreenPlan) -> PairSettings:
         self_check=plan.self_check,
         backend=plan.backend,
         timing=plan.timing,
+        at_once=plan.target is not None and plan.configs == "first" and 2 * len(plan.entries) <= plan.jobs,
     )
 
 

@@ -63,11 +63,11 @@ def show_operator(root: Path, entry: str, row: int | None = None, stage: str | N
         again=loaded.again,
         shapes=_asked_shapes(root, request),
     )
-    rows = _numbered(loaded, judged.nodes)
+    rows = numbered_rows(loaded, judged.nodes)
     chosen = _choose(rows, row, entry)
     if stage is not None:
         _require_stage(chosen, stage)
-    return _lines(entry, judged, chosen, row, stage)
+    return _lines(entry, judged, chosen, row, stage, len(rows))
 
 
 def _asked_shapes(root: Path, request: ScreenRequest | None) -> AskedShapes | None:
@@ -76,7 +76,8 @@ def _asked_shapes(root: Path, request: ScreenRequest | None) -> AskedShapes | No
     return read_asked(root / SHAPES_FILE, tuple(request.shapes), whole_file=request.shape_file is not None)
 
 
-def _numbered(loaded: LoadedOperator, nodes: Sequence[NodeVerdict]) -> list[ShownRow]:
+def numbered_rows(loaded: LoadedOperator, nodes: Sequence[NodeVerdict]) -> list[ShownRow]:
+    """The rows that both sides measured, in the order of the listing."""
     rows: list[ShownRow] = []
     for (before, after), node in zip(loaded.nodes, nodes, strict=True):
         for paired in node.paired:
@@ -114,12 +115,13 @@ def _require_stage(rows: Sequence[ShownRow], stage: str) -> None:
 
 
 def _lines(
-    entry: str, judged: JudgedOperator, rows: Sequence[ShownRow], only_row: int | None, stage: str | None
+    entry: str, judged: JudgedOperator, rows: Sequence[ShownRow], only_row: int | None, stage: str | None, count: int
 ) -> Iterator[str]:
     verdict = judged.verdict
     yield f"{entry}  {verdict.verdict.value}" + (f"  {verdict.reason}" if verdict.reason else "")
     numbered = {id(shown.row): shown for shown in rows}
     told: set[tuple[object, ...]] = set()
+    first_broken = count + 1
     for node in judged.nodes:
         shown_rows = [numbered[id(row)] for row in node.paired if id(row) in numbered]
         if only_row is not None and not shown_rows:
@@ -130,13 +132,15 @@ def _lines(
             if only_row is not None or stage is not None:
                 yield from _row_diffs(shown, stage, told)
         if only_row is None:
-            yield from _unpaired_lines(node)
+            yield from _unpaired_lines(node, first_broken)
+            first_broken += len(node.broken)
             yield from (f"  {describe_finding(finding)}" for finding in node.shapes)
 
 
-def _unpaired_lines(node: NodeVerdict) -> Iterator[str]:
-    for broken in node.broken:
-        yield f"  broken  {describe_broken(broken)}"
+def _unpaired_lines(node: NodeVerdict, first_broken: int) -> Iterator[str]:
+    """Broken rows have numbers too, behind those of all others: `trace` takes them."""
+    for number, broken in enumerate(node.broken, first_broken):
+        yield f"  row {number}  broken  {describe_broken(broken)}"
     known = {(broken.side, broken.key) for broken in node.broken}
     for side, failed in node.failed:
         if (side, failed.key) not in known:

@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequenc
 from contextlib import AsyncExitStack, asynccontextmanager
 from datetime import datetime
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 from zl_bench.errors import ZlBenchError
 from zl_bench.fleet.cards import Card, ask, processes_on
@@ -18,10 +18,9 @@ from zl_bench.model import Side
 from zl_bench.reports.progress import ProgressReporter
 from zl_bench.running.servers import SideServers
 from zl_bench.store.cards import CardUse, OtherProcess, append_use
-from zl_bench.suites.base import Entry
 from zl_bench.workflow.plan import SuitePlan, opened_devices
 
-Work = Callable[[Entry, SideServers], Awaitable[None]]
+Item = TypeVar("Item")
 OpenServers = Callable[[HeldCard], SideServers]
 
 
@@ -51,9 +50,9 @@ class CardWorkers:
     ) -> None:
         await self._first.aclose()
 
-    async def work(self, entries: Sequence[Entry], work: Work) -> None:
-        """Hand out the entries in order, each to the next worker that is free. The first error ends the others."""
-        waiting = deque(entries)
+    async def work(self, items: Sequence[Item], work: Callable[[Item, SideServers], Awaitable[None]]) -> None:
+        """Hand out what there is to do in order, each to the next worker that is free. The first error ends the others."""
+        waiting = deque(items)
 
         async def until_none_is_left(servers: SideServers) -> None:
             while waiting:
@@ -71,7 +70,7 @@ class CardWorkers:
         try:
             async with asyncio.TaskGroup() as group:
                 group.create_task(first())
-                for _ in range(min(len(self._plan.cards), len(entries)) - 1):
+                for _ in range(min(len(self._plan.cards), len(items)) - 1):
                     group.create_task(another())
         except* (ZlBenchError, OSError) as errors:
             raise errors.exceptions[0] from None

@@ -78,7 +78,8 @@ class Capture:
         self._launches.append(number)
 
     def _record(self, number: int, compiled: Any) -> None:
-        options = getattr(compiled, OPTIONS_ATTRIBUTE, None) or compiled.metadata._asdict()
+        asked = getattr(compiled, OPTIONS_ATTRIBUTE, None)
+        options, source = asked or compiled.metadata._asdict(), compiled.asm.get(kernels.SOURCE)
         stages = {
             name: self._recorder.put_ir(name, content)
             for name, content in kernels.stages(compiled)
@@ -89,8 +90,12 @@ class Capture:
             "kernel",
             id=number,
             shared=kernels.shared_bytes(compiled) if complete else None,
+            **kernels.registers(compiled),
             configuration=self.configuration,
             stages=stages,
+            source=None if source is None else self._recorder.put_ir(kernels.SOURCE, source),
+            target=kernels.target_text(compiled),
+            options=None if asked is None else kernels.compile_options(asked),
             **kernels.identity(compiled.src, options),
         )
 

@@ -8,17 +8,19 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from . import diagnostics, flaggems, seeding, versions, wire
+from . import devices, diagnostics, flaggems, seeding, versions, wire
 from .caches import RunCache
 from .capture import Capture
 from .compiling import Compiling
 from .outputs import Outputs
 from .passes import Pipeline
 from .pins import Pins
+from .pins_followed import FollowedPins
 from .plugin import ProbePlugin
 from .recorder import Recorder
 from .rows import Rows
-from .timing.timer import NoTimer, Timer, TimingPlan
+from .timing.timer import NoTimer, Timer, TimingPlan, leave
+from .timing.turns import Turns
 
 PYTEST_ARGUMENTS = [
     "--capture=no",
@@ -68,7 +70,9 @@ def install(given: dict[str, Any], recorder: Recorder) -> Parts:
     Compiling(recorder, pipeline, "ttgir" if given["stages"] == "ttgir" else None).install()
     capture = Capture(recorder)
     capture.install()
-    pins = Pins(given["pins"]["mode"], given["pins"]["records"], recorder, capture)
+    follow = given["pins"].get("follow")
+    followed = FollowedPins(follow) if follow else None
+    pins = Pins(given["pins"]["mode"], given["pins"]["records"], recorder, capture, followed)
     pins.install()
     rows = Rows(
         recorder,
@@ -86,7 +90,7 @@ def install(given: dict[str, Any], recorder: Recorder) -> Parts:
 
 
 def _use_card(given: dict[str, Any], recorder: Recorder, rows: Rows, pins: Pins, do_bench: Callable[..., Any]) -> None:
-    """Have tuning leave the device's random numbers alone, and time the rows if that is asked for."""
+    """Seed the device's random numbers, have tuning leave them alone, and time the rows if that is asked for."""
     from .timing.nvml import clocks_of
     from .timing.torch_device import TorchDevice
 
@@ -96,10 +100,12 @@ def _use_card(given: dict[str, Any], recorder: Recorder, rows: Rows, pins: Pins,
         if plan is not None:
             rows.timer = NoTimer(plan, recorder, f"torch has no {name} device to time it on")
         return
+    device.seed()
     pins.random_numbers = device
     if plan is not None:
         device.use_own_stream()
-        rows.timer = Timer(plan, device, clocks_of(device.module), recorder, do_bench)
+        gate = Turns.of(given, recorder, leave)
+        rows.timer = Timer(plan, device, clocks_of(device.module), recorder, do_bench, gate=gate)
 
 
 def compat_plugins(given: dict[str, Any], recorder: Recorder) -> list[Any]:
@@ -123,7 +129,10 @@ def run(given: dict[str, Any]) -> int:
 
     gc.set_threshold(YOUNG_OBJECTS)
     recorder = Recorder(given["out"])
-    recorder.event("begin", wire=wire.WIRE_VERSION, pid=os.getpid(), target=given["target"], **versions.versions())
+    begun = {"pid": os.getpid(), "target": given["target"], "opened": devices.opened()}
+    recorder.event("begin", wire=wire.WIRE_VERSION, **begun, **versions.versions())
+    if not given["target"]:
+        devices.require_untouched()  # a server that imported more after it said that it was ready
     flaggems.rebind_caches()
     seeding.seed_host()
     parts = install(given, recorder)

@@ -3,8 +3,11 @@
 import json
 from typing import Any
 
-TEXT_STAGES_TO_SKIP = frozenset({"source", "json"})
-"""`source` is the unoptimised input of the ttir stage, which only newer Tritons keep."""
+from .offline.targets import KNOWN_KINDS
+
+SOURCE = "source"
+"""The unoptimised input of the first stage, which only newer Tritons keep; it is no stage, and is recorded beside them."""
+TEXT_STAGES_TO_SKIP = frozenset({SOURCE, "json"})
 
 
 def plain(value: Any) -> Any:  # noqa: PLR0911 - one return per kind of value
@@ -108,6 +111,32 @@ def identity(source: Any, options: dict[str, Any]) -> dict[str, Any]:
 def stages(compiled: Any) -> list[tuple[str, Any]]:
     """(stage, text or bytes) of a CompiledKernel in the order in which the compiler made them."""
     return [(name, content) for name, content in compiled.asm.items() if name not in TEXT_STAGES_TO_SKIP]
+
+
+def registers(compiled: Any) -> dict[str, int | None]:
+    """Registers per thread and how many were spilled, as the driver says on loading it; None where no driver has loaded it."""
+    count = getattr(compiled, "n_regs", None) or None  # no kernel has none: the stand-in device says 0
+    return {"registers": count, "spills": None if count is None else getattr(compiled, "n_spills", None)}
+
+
+def target_text(compiled: Any) -> str:
+    """What the kernel was compiled for, as `--target` names it; with the warp size where no table of ours knows the kind."""
+    target = compiled.metadata.target
+    warp_size = "" if target.backend in KNOWN_KINDS else f":{target.warp_size}"
+    return f"{target.backend}:{target.arch}{warp_size}"
+
+
+def compile_options(options: dict[str, Any]) -> dict[str, Any]:
+    """Those of the options that JSON can hold and that say something; enough to compile the kernel again."""
+    return {str(name): value for name, value in options.items() if value is not None and _is_json(value)}
+
+
+def _is_json(value: Any) -> bool:
+    if isinstance(value, (tuple, list)):
+        return all(map(_is_json, value))
+    if isinstance(value, dict):
+        return all(isinstance(key, str) and _is_json(item) for key, item in value.items())
+    return value is None or isinstance(value, (bool, int, float, str))
 
 
 def shared_bytes(compiled: Any) -> int | None:

@@ -5,7 +5,7 @@ vendor's own `nvidia.passes.…`, `amd.passes.…`), so replacing such an attrib
 Source: triton/backends/*/compiler.py, `make_ttgir`.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from types import ModuleType
 from typing import Any
 
@@ -16,7 +16,7 @@ class PassNotFound(Exception):
     """The installed Triton has no pass of that name."""
 
 
-def _pass_modules(root: Any, seen: set[int] | None = None, depth: int = 0) -> Iterator[ModuleType]:
+def pass_modules(root: Any, seen: set[int] | None = None, depth: int = 0) -> Iterator[ModuleType]:
     """Every native sub-module of libtriton that offers passes."""
     seen = set() if seen is None else seen
     for value in list(vars(root).values()):
@@ -27,13 +27,13 @@ def _pass_modules(root: Any, seen: set[int] | None = None, depth: int = 0) -> It
         seen.add(id(value))
         if any(name.startswith(ADD) for name in vars(value)):
             yield value
-        yield from _pass_modules(value, seen, depth + 1)
+        yield from pass_modules(value, seen, depth + 1)
 
 
 def _pass_functions() -> Iterator[tuple[ModuleType, str]]:
     from triton._C import libtriton
 
-    for module in _pass_modules(libtriton):
+    for module in pass_modules(libtriton):
         for name, value in list(vars(module).items()):
             if name.startswith(ADD) and callable(value):
                 yield module, name
@@ -42,14 +42,16 @@ def _pass_functions() -> Iterator[tuple[ModuleType, str]]:
 class Pipeline:
     """Watches the passes of each TTGIR pipeline as it is built, and leaves one out if asked to.
 
-    `occurrence` counts from 1 within one pipeline; None leaves out all of them. Passes added by other stages are not
-    touched: `pass:` speaks of TTGIR.
+    `occurrence` counts from 1 within one pipeline, and may be several; None leaves out all of them. Passes added by other
+    stages are not touched: `pass:` speaks of TTGIR.
     """
 
-    def __init__(self, drop: str | None = None, occurrence: int | None = None):
+    def __init__(self, drop: str | None = None, occurrence: int | Collection[int] | None = None):
         self.drop = drop
-        self.occurrence = occurrence
+        self.occurrences = (occurrence,) if isinstance(occurrence, int) else occurrence
         self.added: list[str] = []
+        self.left_out = 0
+        """How many passes were left out so far."""
         self._watching = False
         self._seen = 0
 
@@ -73,7 +75,8 @@ class Pipeline:
                 self.added.append(name)
                 if name == self.drop:
                     self._seen += 1
-                    if self.occurrence in (None, self._seen):
+                    if self.occurrences is None or self._seen in self.occurrences:
+                        self.left_out += 1
                         return None
             return add(*args, **kwargs)
 

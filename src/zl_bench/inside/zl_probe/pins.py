@@ -21,6 +21,7 @@ from typing import Any
 from . import kernels
 from .capture import Capture
 from .compiling import compile_failure, skipped_by_autotuner
+from .pins_followed import FollowedPins
 from .recorder import Recorder
 from .timing.random_numbers import RandomNumbers, unmoved
 
@@ -79,18 +80,23 @@ def tuning_key(tuner: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str
 class Pins:
     """Takes over `Autotuner.run` in this process."""
 
-    def __init__(self, mode: str, records: Iterable[dict[str, Any]], recorder: Recorder, capture: Capture):
+    def __init__(
+        self,
+        mode: str,
+        records: Iterable[dict[str, Any]],
+        recorder: Recorder,
+        capture: Capture,
+        followed: FollowedPins | None = None,
+    ):
         self._mode = mode
         self._recorder = recorder
         self._capture = capture
         self._wanted: dict[Key, list[str]] = {}
         self._origins: dict[Key, str] = {}  # replaying a choice that no card has timed does not make it a better one
         for record in records:
-            key = (record["tuner"], record["key"])
-            self._wanted.setdefault(key, []).append(record["configuration"])
-            origin = record.get("origin") or record.get("how")
-            if origin in UNTIMED:
-                self._origins[key] = origin
+            self._want(record)
+        self._followed = followed
+        """Where further records come from while this side runs already."""
         self._replayed: set[Key] = set()  # records that found their tuner
         self._fixed: dict[Key, str] = {}  # what tuners without a choice of their own ran
         self._settled: dict[tuple[int, str], list[Any]] = {}  # by id(tuner) and tuning key
@@ -135,6 +141,20 @@ class Pins:
 
         return run
 
+    def _want(self, record: dict[str, Any]) -> None:
+        key, configuration = (record["tuner"], record["key"]), record["configuration"]
+        wanted = self._wanted.setdefault(key, [])
+        if configuration not in wanted:
+            wanted.append(configuration)
+        origin = record.get("origin") or record.get("how")
+        if origin in UNTIMED:
+            self._origins[key] = origin
+
+    def _wait_for(self, own: Key | None) -> None:
+        """Take in what the other side has chosen so far, until that choice is there; None waits for its end."""
+        if self._followed is not None:
+            self._followed.until(lambda: own in self._wanted, self._want)
+
     def _run(self, original: Callable[..., Any], tuner: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         own = (self._name(tuner), tuning_key(tuner, args, kwargs))
         settled = self._settled.get((id(tuner), own[1]))
@@ -143,6 +163,7 @@ class Pins:
             for config in settled:
                 result = self._force(original, tuner, config, args, kwargs)
             return result
+        self._wait_for(own)
         key = self._record_for(own) or own
         if self._mode == "tune" and not self._fits(tuner, key):
             return self._tune(original, tuner, key, args, kwargs)
@@ -186,7 +207,7 @@ class Pins:
 
     def _note_fixed(self, tuner: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         """Remember what a tuner without a choice runs: where it has one on the side that recorded, a record is left over."""
-        if self._wanted and tuner.configs:
+        if (self._wanted or self._followed) and tuner.configs:
             key = (self._name(tuner), tuning_key(tuner, args, kwargs))
             self._fixed[key] = configuration_text(tuner.configs[0])
 
@@ -195,6 +216,8 @@ class Pins:
 
         Only the end of the run tells: the record may belong to another tuner of that kernel, which comes later.
         """
+        if self._fixed:
+            self._wait_for(None)
         for own, configuration in self._fixed.items():
             for key in self._unclaimed(own):
                 if self._wanted[key] != [configuration]:

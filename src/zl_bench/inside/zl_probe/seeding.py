@@ -1,17 +1,19 @@
-"""Gives both sides the same host random numbers, so that a suite which draws its shapes or inputs draws the same ones."""
+"""Gives both sides the same random numbers, so that a suite which draws its shapes or inputs draws the same ones."""
 
 import random
 import sys
 from typing import Any
 
 SEED = 20_260_101
+DEVICE_SEED = 0x12B9B0A1E54C35
+"""For a card's generators, and for those of the stand-in device. Torch seeds a card's by itself, with 53 random bits that are
+other ones in each process. This is one such number: wide and odd, since kernels get it as an integer, which Triton specialises
+by its width and by its divisibility.
+"""
 
 
 def seed_host() -> None:
-    """Seed the host generators of what has been imported: Python's, NumPy's, torch's.
-
-    The accelerator's generator keeps its own seed: kernels get it as an integer, whose width Triton specialises by.
-    """
+    """Seed the host generators of what has been imported: Python's, NumPy's, torch's."""
     random.seed(SEED)
     numpy_random = sys.modules.get("numpy.random")
     if numpy_random is not None:

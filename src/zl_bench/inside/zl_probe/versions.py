@@ -47,12 +47,16 @@ def torch_version() -> dict[str, Any] | None:
     }
 
 
-def versions() -> dict[str, Any]:
-    """The version fields of the `begin` event."""
+def compiler_versions() -> dict[str, Any]:
+    """The fields of `begin` that a compile alone needs; importing torch takes seconds."""
     return {
         "python": platform.python_version(),
         "interpreter": sys.executable,
         "platform": platform.platform(),
         "triton": triton_version(),
-        "torch": torch_version(),
     }
+
+
+def versions() -> dict[str, Any]:
+    """The version fields of the `begin` event."""
+    return {**compiler_versions(), "torch": torch_version()}

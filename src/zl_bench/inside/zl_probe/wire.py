@@ -2,7 +2,7 @@
 
 A run is a directory. The tool writes `input.json` into it and starts a process; the probe appends one JSON object per
 line to `events.jsonl`, flushed per event, and puts raw stage texts under `ir/`. Whatever happens to the process, the
-complete lines of `events.jsonl` are true. Nothing else crosses the wall.
+complete lines of `events.jsonl` are true. Nothing else crosses the wall, but for whose turn it is (see below).
 
 Standard library only, and no imports from the rest of the probe: both worlds import this module.
 
@@ -18,6 +18,11 @@ input.json::
      "timing": {"method": "graph" | "queued" | "direct", "l2": "cold" | "warm", "baseline": true | false}
      "numerics": true, "device": "cuda"
      "continue": {"from_call": 17, "avoid": {"17": ["graph"]}, "queue_rest": false}
+     "turns": {"socket": "NAME", "each": 2, "patience_s": 300.0}
+     in "pins" with mode "replay": "follow": "/…/matmul_before"
+
+With "follow" the choices to replay are those that the run in that directory records, which may still be going on: a choice that
+is not there yet is waited for until that run has ended.
 
 Without "timing" nothing is timed. "baseline": what the suite compares the operator with is run and timed too. "numerics": the
 outputs of each row's first call are sampled. "device": torch's module for the card, `cuda` where it is not told.
@@ -26,12 +31,26 @@ times, counted from 0, those before from_call are neither run nor recorded, `avo
 timed by, and with queue_rest none is timed by graph; pins that the given-up process recorded are in its "records", to be
 replayed where they fit while mode "tune" chooses the rest.
 
+With "turns" two processes, one of each side, time each row in turns, `each` times; the tool says when, over a Unix socket of
+that abstract name. JSON objects, one a line:
+
+    probe -> tool   {"side": "before", "pid": 4711} once; then, of each of the operator's timed calls,
+                    {"row": {call, node, operator, dtype, ordinal, detail, role}}      it has run and waits
+                    {"prepared": METHOD} or {"refused": why}, when told to prepare; {"timed": true} or {"failed": why} per turn
+    tool -> probe   {"do": "prepare"}
+                    {"do": "turn", "loaded": when the card was last under load, by the monotonic clock | null}
+                    {"do": "next", "why": why the row is not timed in this round, empty if it was}
+                    {"do": "leave", "why": why this process must end}
+
+A process that is told to leave, or whose channel is closed or silent for patience_s, records `left` and ends at once.
+
 compat_plugins and dtype_by may be absent: no such plugins, and the dtype is a test's parameter. With "option" the suite was
 told the dtype by an argument, so only tests with a dtype parameter of another value are deselected.
 
 events.jsonl, one of these a line; every event carries `event` and `t` (seconds since the epoch):
 
-    begin        wire, pid, python, triton {version, path, library, library_sha256}, torch {version} | null, target
+    begin        wire, pid, python, triton {version, path, library, library_sha256}, torch {version} | null, target,
+                 opened [devices that this process had open when it was forked]
     collected    nodes [node ids that will run]
     deselected   dtype, available [dtypes]                     the asked dtype is not one of this node's
     removed      nodes [node ids]                              the suite itself took them out of what was collected
@@ -40,7 +59,10 @@ events.jsonl, one of these a line; every event carries `event` and `t` (seconds 
     compile_failed  kernel, signature, stage, error, message, pass, cause, diagnostics   diagnostics: what the compiler
                  printed meanwhile; pass and cause: the pass and the first telling error in it, empty if it names none
     kernel       id, name, signature, constants, attributes, num_warps, num_stages, num_ctas, shared, configuration,
-                 stages {name: {"file": "ir/…", "sha256": "…"}}   once per variant, before the first row that launched it
+                 stages {name: {"file": "ir/…", "sha256": "…"}}, source {"file", "sha256"} | null (what the frontend made of
+                 it, where Triton keeps that), target, options {name: value} | null (what the compile was asked for, of what
+                 JSON can hold), registers, spills (null where no driver loaded it)   once per variant, before the first row
+                 that launched it
     pin          tuner, key, configuration, position, candidates, how, origin   origin: of a replayed choice that no card has
                  timed, how it was made ("first", "all"), else empty; tuner: `module.kernel#digest of its candidates`,
                  with `.2`, `.3` … for further tuners alike in both, in the order of their first use
@@ -50,8 +72,10 @@ events.jsonl, one of these a line; every event carries `event` and `t` (seconds 
     latency      node, operator, dtype, ordinal, detail, call, role "operator" | "baseline", method, l2, median_ms, q1_ms,
                  q3_ms, min_ms, samples, warmup_ms, launch_bound, invalid (why it is no latency, else empty),
                  fell_back [{"method", "why"}], before, after: {"clock_mhz", "memory_clock_mhz", "temperature_c", "power_w",
-                 "throttle": [words]} | null      milliseconds per call; follows the `row` of its key (role operator), or
-                 comes before it (role baseline)
+                 "throttle": [words]} | null, others [processes, as of `card`, that were on the card after it],
+                 turns [{"median_ms", "samples", "warmup_ms", "steady", "before", "after"}] where there were several: then
+                 median_ms is the median of theirs      milliseconds per call; follows the `row` of its key (role operator),
+                 or comes before it (role baseline)
     outputs      node, operator, dtype, ordinal, detail, tensors [{"dtype", "shape", "sha256", "file": "outputs/…",
                  "elements", "of", "strides"}], reason      the sampled outputs of the row's first call: `elements` of its
                  `of` elements, raw little-endian in `file`, whose SHA-256 is `sha256`; numbers are tensors of shape [];
@@ -60,6 +84,7 @@ events.jsonl, one of these a line; every event carries `event` and `t` (seconds 
     abandoned    call, node, operator, dtype, ordinal, detail, role, method, why "poisoned" | "wedged", message
                  timing by that method left a process that can not be trusted, so it ends here without `end`; a fresh one
                  goes on in this file, with a `begin` and kernel ids of its own
+    left         why                                           there was nobody left to take turns with
     card         name, uuid, driver, processes [{"pid", "name", "used_mib"}]    before the first `latency`: the card, and the
                  processes of others on it
     row_failed   node, operator, dtype, ordinal, detail, phase "compile" | "run", message, kernel, stage, whole_test
@@ -75,6 +100,22 @@ events.jsonl, one of these a line; every event carries `event` and `t` (seconds 
     end          exit (pytest's exit status), message (why pytest ran nothing, empty otherwise), stopped (what ended pytest
                  before its tests did, such as `Exit: reason`, else empty), unrun [node ids that were to run and have no
                  `test` event], cached_kernels (compiled kernels in TRITON_CACHE_DIR, by whatever process)
+
+A replay compiles recorded kernels again, in a process without a suite. Its request::
+
+    {"out": "/…", "kernels": [{"id", "source": "/…/ir/….source", "made": "source" | "ttir" (the stage whose result the file
+     holds), "target", "options"}, …], "drop_pass": as above, its occurrence may be a list, "last": stage | null (where to
+     stop), "passes": true | false (whether to record the IR after each pass)}
+
+and its events, beside `begin` (which says nothing of torch: a replay does not import it) and `end`:
+
+    replay         kernel                                      what follows is about this kernel of the request
+    stage_begins   kernel, stage
+    pass_begins    kernel, stage, pass
+    pass           kernel, stage, pass, left_out, file, sha256     the IR after it
+    stage          kernel, stage, file, sha256
+    replayed       kernel, shared, added [passes of the TTGIR pipeline, those left out too]
+    replay_failed  kernel, stage, pass, message, cause, added      the stage is `load` where the target has not enough memory
 """
 
 from __future__ import annotations
@@ -91,6 +132,8 @@ FIRST_DTYPE = "first"
 """As a dtype: the first one of the operator's own."""
 INPUT_FILE = "input.json"
 EVENTS_FILE = "events.jsonl"
+OUTCOME_FILE = "outcome.json"
+"""How the run's process ended; the tool writes it, once it has."""
 LOG_FILE = "run.log"
 ENVIRONMENT_FILE = "env.json"
 IR_FOLDER = "ir"

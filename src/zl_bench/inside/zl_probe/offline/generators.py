@@ -9,10 +9,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..seeding import DEVICE_SEED
 from .targets import Target
 
-SEED = 0x12B9B0A1E54C35
-"""Torch seeds a card's generators with 53 random bits. This is one such number: wide, odd, and the same in every run."""
 BLOCK = 256
 NUMBERS_PER_CALL = 4
 """Random numbers that one call of curand's engine yields, and by which an offset grows."""
@@ -22,7 +21,7 @@ class Philox:
     """Seed and offset of one generator."""
 
     def __init__(self, target: Target) -> None:
-        self.seed = SEED
+        self.seed = DEVICE_SEED
         self.offset = 0
         limits = target.limits
         blocks_per_multiprocessor = limits.max_threads_per_multiprocessor // BLOCK if limits else 8
@@ -73,8 +72,8 @@ def make_generators(target: Target, torch: Any) -> tuple[Any, Any]:
             return self.philox.seed
 
         def seed(self) -> int:
-            self.philox.set_seed(SEED)
-            return SEED
+            self.philox.set_seed(DEVICE_SEED)
+            return DEVICE_SEED
 
         def get_offset(self) -> int:
             return self.philox.offset

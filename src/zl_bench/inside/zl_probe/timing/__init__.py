@@ -2,11 +2,12 @@
 
     timer      one call: warm-up, a method, what to do when it fails, the event
     methods    graph, queued and direct, over a Device
-    device     what the methods need of a device; torch_device is the real one
+    device     what the methods need of a device; torch_device is the real one, sweep what it flushes the L2 with
     warmup     load until the clock is steady      watchdog   notices a device that never answers
+    turns      waits for the other side's process at each row, where the tool has both take turns
     nvml       the card's clock, temperature, power and processes, for NVIDIA
     random_numbers   leaves them as they were      selftest   times calls of known length, for `doctor`
     summary    median, quartiles and minimum of the samples
 
-Only torch_device and nvml touch a card; everything else takes them as arguments.
+Only torch_device, sweep and nvml touch a card; everything else takes them as arguments.
 """

@@ -56,7 +56,7 @@ class Device(RandomNumbers, Protocol):
         """Run the call once; where it makes the host wait for the device, so that no graph can hold it, why; else empty."""
 
     def flush(self) -> None:
-        """Enqueue a write to more memory than the L2 holds, without anything that a suite's library could have replaced."""
+        """Enqueue going through more memory than the L2 holds."""
 
     def block(self, seconds: float) -> None:
         """Enqueue something that keeps the device from what follows for about so long. CanNot where there is no such thing."""

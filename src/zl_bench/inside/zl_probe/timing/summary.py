@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 
 @dataclass(frozen=True)
@@ -40,6 +40,17 @@ def summarise(samples: Sequence[float]) -> Summary:
     return Summary(
         _quantile(ordered, 0.5), _quantile(ordered, 0.25), _quantile(ordered, 0.75), ordered[0], len(ordered)
     )
+
+
+def summarise_turns(turns: Sequence[Sequence[float]]) -> Summary:
+    """Of several turns: quartiles and minimum of all their samples, and the median of the turns' medians, so that each turn
+    counts the same however many samples it took.
+    """
+    everything = summarise([sample for turn in turns for sample in turn])
+    medians = sorted(summarise(turn).median_ms for turn in turns)
+    if len(turns) < 2 or any(math.isnan(median) for median in medians):
+        return everything
+    return replace(everything, median_ms=_quantile(medians, 0.5))
 
 
 def as_asked(samples: Sequence[float], quantiles: Sequence[float] | None, return_mode: str) -> float | list[float]:

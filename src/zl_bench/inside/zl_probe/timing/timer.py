@@ -4,6 +4,7 @@ graph falls back to queued, queued to direct. A capture that failed leaves a pro
 does a device that does not answer: then the run is given up with an `abandoned` event, and a fresh process goes on with it.
 """
 
+import contextlib
 import os
 import sys
 from collections.abc import Callable, Iterable, Mapping
@@ -17,13 +18,15 @@ from . import methods
 from .device import Call, CanNot, Device, Untrustworthy
 from .nvml import Clocks
 from .random_numbers import unmoved
-from .summary import Summary, summarise
-from .warmup import Warmer
+from .summary import Summary, summarise, summarise_turns
+from .telling import NOTHING_SAID, said, values
+from .turns import Gate, NoGate, NotTimed, Turn
+from .warmup import IDLE_MS, Warmer, WarmUp, at_rest
 from .watchdog import watchdog
 
 ORDER = ("graph", "queued", "direct")
 SAMPLE_MS, RESTLESS_SAMPLE_MS = 100.0, 400.0
-"""How long to measure; longer where the clock does not come to rest, as at the power limit."""
+"""How much to measure; more where the clock does not come to rest."""
 PATIENCE_SECONDS, PATIENCE_CALLS = 60.0, 500
 """A device is given up when it has not answered for so long and for the time of so many calls."""
 
@@ -83,6 +86,7 @@ class Timer:
         do_bench: Callable[..., Any],
         leave: Callable[[], None] = leave,
         patience_seconds: float = PATIENCE_SECONDS,
+        gate: Gate | None = None,
     ):
         self.plan = plan
         self._device = device
@@ -91,6 +95,8 @@ class Timer:
         self._do_bench = do_bench
         self._leave = leave
         self._patience_seconds = patience_seconds
+        self._gate = gate or NoGate()
+        """Where a row of the operator waits until it is this process's turn."""
         self._warmer = Warmer(clocks.clock)
         self._card_told = False
 
@@ -119,9 +125,20 @@ class Timer:
 
     def _by_any_method(self, call: Call, grad_to_none: Iterable[Any], about: dict[str, Any]) -> list[float]:
         fell_back = self.plan.passed_over(about["call"])
+        gate = self._gate if about["role"] == "operator" else NoGate()
+        try:
+            gate.arrive(about)
+        except NotTimed as reason:
+            self._tell(about, self.plan.method, summarise([]), fell_back, invalid=str(reason))
+            return []
         for method in self.plan.methods_for(about["call"]):
             try:
-                return self._measured(method, _dropping(call, grad_to_none), about, fell_back)
+                return self._measured(method, _dropping(call, grad_to_none), about, fell_back, gate)
+            except NotTimed as reason:
+                self._tell(about, method, summarise([]), fell_back, invalid=str(reason))
+                if not self._answers():
+                    self._give_up(about, method, "poisoned", str(reason))
+                return []
             except CanNot as refusal:
                 fell_back.append({"method": method, "why": str(refusal)})
             except Untrustworthy as error:
@@ -133,26 +150,57 @@ class Timer:
                     self._give_up(about, method, "poisoned", why)
                     raise
                 fell_back.append({"method": method, "why": why})
+        gate.refuse("; ".join(f"{one['method']}: {one['why']}" for one in fell_back))
         self._tell(about, fell_back[-1]["method"], summarise([]), fell_back)
         return []
 
-    def _measured(self, name: str, call: Call, about: dict[str, Any], fell_back: list[dict[str, str]]) -> list[float]:
+    def _measured(
+        self, name: str, call: Call, about: dict[str, Any], fell_back: list[dict[str, str]], gate: Gate
+    ) -> list[float]:
         one = methods.estimate(self._device, call)
         patience = self._patience_seconds + PATIENCE_CALLS * max(one.device_ms, one.host_ms) / 1e3
         wedged = f"the device did not answer for {patience:.0f} s"
-        with watchdog(patience, lambda: self._give_up(about, name, "wedged", wedged)):
+
+        def watched() -> contextlib.AbstractContextManager[None]:
+            return watchdog(patience, lambda: self._give_up(about, name, "wedged", wedged))
+
+        with watched():
             method = self._prepared(name, call, one)
-            try:
-                warm_up = self._warmer.warm_up(method.load)
-                before = self._clocks.reading()
-                samples = method.samples(SAMPLE_MS if warm_up.steady else RESTLESS_SAMPLE_MS)
-                after = self._clocks.reading()
-            finally:
+        try:
+
+            def turn(share: float, loaded: float | None) -> Turn:
+                with watched():
+                    return self._turn(method, share, loaded)
+
+            turns = gate.take(name, turn)
+        finally:
+            with watched():
                 method.release()
-        said = {"warmup_ms": round(warm_up.milliseconds, 3), "launch_bound": samples.launch_bound}
-        summary = summarise(samples.milliseconds)
-        self._tell(about, name, summary, fell_back, before=before, after=after, **said)
-        return [] if summary.invalid else samples.milliseconds  # a suite that divides by zero loses its other rows
+        summary = summarise_turns([turn.samples.milliseconds for turn in turns])
+        self._tell(about, name, summary, fell_back, others=self._clocks.card()["processes"], **said(turns))
+        # A suite that divides by zero loses its other rows.
+        return [] if summary.invalid else [one for turn in turns for one in turn.samples.milliseconds]
+
+    def _turn(self, method: methods.Method, share: float, loaded: float | None) -> Turn:
+        """Warm up and measure, for that share of the usual time; the card was under load until `loaded`, if that is known.
+
+        A clock that was held down, or raised, by what ran before may start to move only now: then what was measured counts as
+        load, and it is measured again, for longer.
+        """
+        self._warmer.loaded_at(loaded)
+        warm_up = self._warmer.warm_up(method.load)
+        turn = self._sampled(method, warm_up, (SAMPLE_MS if warm_up.steady else RESTLESS_SAMPLE_MS) * share)
+        if warm_up.steady and not at_rest(turn.before, turn.after):
+            more = self._warmer.warm_up(method.load, IDLE_MS)
+            spent = warm_up.milliseconds + sum(turn.samples.milliseconds) + more.milliseconds
+            turn = self._sampled(method, WarmUp(spent, more.steady), RESTLESS_SAMPLE_MS * share)
+        self._warmer.loaded()
+        return turn
+
+    def _sampled(self, method: methods.Method, warm_up: WarmUp, wanted_ms: float) -> Turn:
+        before = self._clocks.reading()
+        samples = method.samples(wanted_ms)
+        return Turn(warm_up, samples, before, self._clocks.reading())
 
     def _prepared(self, name: str, call: Call, one: methods.Estimate) -> methods.Method:
         cold = self.plan.l2 == "cold"
@@ -168,17 +216,16 @@ class Timer:
     def _tell(
         self, about: dict[str, Any], method: str, summary: Summary, fell_back: list[dict[str, str]], **more: Any
     ) -> None:
-        said = {"warmup_ms": 0.0, "launch_bound": False, "before": None, "after": None, **more}
+        circumstances = {**NOTHING_SAID, "invalid": summary.invalid, **more}
         l2 = self.plan.l2 if method != "direct" else "cold"
         self._recorder.event(
             "latency",
             **about,
             method=method,
             l2=l2,
-            **_values(summary),
-            invalid=summary.invalid,
+            **values(summary),
             fell_back=fell_back,
-            **said,
+            **circumstances,
         )
         if method != "graph":
             why = "; ".join(f"{one['method']}: {one['why']}" for one in fell_back) or "as asked"
@@ -219,8 +266,8 @@ class NoTimer:
     ) -> list[float]:
         """No sample; the reason is recorded."""
         about = {"call": number, **key, "role": role, "method": self.plan.method, "l2": self.plan.l2}
-        said: dict[str, Any] = {"warmup_ms": 0.0, "launch_bound": False, "before": None, "after": None, "fell_back": []}
-        self._recorder.event("latency", **about, **_values(summarise([])), invalid=self._why, **said)
+        circumstances = {**NOTHING_SAID, "fell_back": [], "invalid": self._why}
+        self._recorder.event("latency", **about, **values(summarise([])), **circumstances)
         return []
 
 
@@ -236,13 +283,3 @@ def _dropping(call: Call, tensors: Iterable[Any]) -> Call:
         call()
 
     return dropping
-
-
-def _values(summary: Summary) -> dict[str, Any]:
-    numbers = {name: _plain(getattr(summary, name)) for name in ("median_ms", "q1_ms", "q3_ms", "min_ms")}
-    return {**numbers, "samples": summary.samples}
-
-
-def _plain(value: float) -> float | str:
-    """JSON has no words for what is no finite number."""
-    return value if value - value == 0 else str(value)

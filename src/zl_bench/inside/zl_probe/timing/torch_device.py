@@ -10,6 +10,7 @@ from typing import Any
 
 from .. import seeding
 from .device import Call, CanNot, Event, Graph, Untrustworthy
+from .sweep import Sweep
 
 FLUSHED_BYTES = 256 << 20
 """As much as Triton's do_bench clears, more than any L2 that we know."""
@@ -62,8 +63,9 @@ class TorchDevice:
         self.name = name
         self._torch: Any = torch
         self.module: Any = getattr(torch, name)
-        self._clear = _memset() if name == "cuda" else None
         self._flushed: Any = None
+        self._sweep: Sweep | None = None
+        self._clear = _memset() if name == "cuda" else None
 
     @classmethod
     def of(cls, name: str) -> "TorchDevice | None":
@@ -131,20 +133,24 @@ class TorchDevice:
         return ""
 
     def flush(self) -> None:
-        """Clear more memory than the L2 holds.
+        """Go through more memory than the L2 holds: by reading it where that can be done (see sweep.py), else by clearing it.
 
-        By the runtime's own memset where it can be found: aten's `zero_` may be a kernel of the suite's library, which would
-        be compiled and tuned on the row's account.
+        Clearing is by the runtime's own memset where it can be found: aten's `zero_` may be a kernel of the suite's library,
+        which would be compiled and tuned on the row's account.
         """
         if self._flushed is None:
             self._flushed = self._torch.empty(FLUSHED_BYTES, dtype=self._torch.uint8, device=self.name)
-        if self._clear is None:
+            nvidia = self.name == "cuda" and self._torch.version.hip is None
+            self._sweep = Sweep.over(self._flushed.data_ptr(), FLUSHED_BYTES) if nvidia else None
+        if self._sweep is not None:
+            self._sweep.enqueue(self.module.current_stream().cuda_stream)
+        elif self._clear is not None:
+            stream = ctypes.c_void_p(self.module.current_stream().cuda_stream)
+            status = self._clear(ctypes.c_void_p(self._flushed.data_ptr()), 0, ctypes.c_size_t(FLUSHED_BYTES), stream)
+            if status:
+                raise RuntimeError(f"cudaMemsetAsync answered {status}")
+        else:
             self._flushed.zero_()
-            return
-        stream = ctypes.c_void_p(self.module.current_stream().cuda_stream)
-        status = self._clear(ctypes.c_void_p(self._flushed.data_ptr()), 0, ctypes.c_size_t(FLUSHED_BYTES), stream)
-        if status:
-            raise RuntimeError(f"cudaMemsetAsync answered {status}")
 
     def block(self, seconds: float) -> None:
         """Enqueue torch's spinning kernel."""
@@ -152,6 +158,11 @@ class TorchDevice:
         if spin is None:
             raise CanNot(f"torch.{self.name} has nothing that blocks the device")
         spin(int(seconds * TICKS_PER_SECOND))
+
+    def seed(self) -> None:
+        """Seed the generator of the device, which may not have been touched yet; a vendor without one has nothing to seed."""
+        if hasattr(self.module, "manual_seed"):
+            self.module.manual_seed(seeding.DEVICE_SEED)
 
     def random_state(self) -> Any:
         """The states of the device's default generator and of the host's."""

@@ -5,7 +5,7 @@ An idle H200 sits at 345 MHz against 1980 under load, and what is measured on th
 
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -35,14 +35,14 @@ class Warmer:
         self._now = now
         self._loaded_until: float | None = None
 
-    def warm_up(self, load: Callable[[], Any]) -> WarmUp:
+    def warm_up(self, load: Callable[[], Any], least_ms: float | None = None) -> WarmUp:
         """Repeat `load`, which keeps the card busy for some milliseconds and waits for it, until the clock is steady.
 
-        Without a clock to read, until its own durations agree.
+        Without a clock to read, until its own durations agree. At least for `least_ms`, if that is given.
         """
         start = self._now()
         hot = self._loaded_until is not None and start - self._loaded_until < STAYS_HOT_SECONDS
-        least = HOT_MS if hot else IDLE_MS
+        least = least_ms or (HOT_MS if hot else IDLE_MS)
         readings: deque[tuple[float, float]] = deque()
         while True:
             before = self._now()
@@ -60,6 +60,17 @@ class Warmer:
     def loaded(self) -> None:
         """Note that the card was busy until now."""
         self._loaded_until = self._now()
+
+    def loaded_at(self, moment: float | None) -> None:
+        """Note that another process kept the card busy until that moment, of the clock that all processes share."""
+        if moment is not None and (self._loaded_until is None or moment > self._loaded_until):
+            self._loaded_until = moment
+
+
+def at_rest(before: Mapping[str, Any] | None, after: Mapping[str, Any] | None) -> bool:
+    """Whether the card's readings on either side of a measurement agree about its clock; what is not told is no objection."""
+    clocks = [reading["clock_mhz"] for reading in (before, after) if reading and reading.get("clock_mhz")]
+    return not clocks or max(clocks) <= min(clocks) * (1 + AGREEMENT)
 
 
 def _agree(values: list[float]) -> bool:
