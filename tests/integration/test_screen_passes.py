@@ -66,7 +66,9 @@ def test_an_operator_alone_has_its_sides_run_at_once_with_the_choices_of_the_bef
     screen = ("screen", "--switch", "pass:pipeline", "--target", "cuda:90", "--jobs", "2", "--root", alone)
     done = zl_bench(*screen, "matmul")
     assert done.code == 0, done.out + done.err
-    follows = [json.loads((alone / f"matmul_{side}" / "input.json").read_text())["pins"] for side in ("before", "after")]
+    follows = [
+        json.loads((alone / f"matmul_{side}" / "input.json").read_text())["pins"] for side in ("before", "after")
+    ]
     assert follows == [
         {"mode": "first", "records": []},
         {"mode": "replay", "records": [], "follow": str(alone / "matmul_before")},
@@ -77,7 +79,9 @@ def test_an_operator_alone_has_its_sides_run_at_once_with_the_choices_of_the_bef
     assert [one["configuration"] for one in chosen] == [one["configuration"] for one in replayed]
     _, usual = screened("pipeline", *PIPELINE)
     told = ("verdict", "rows", "changed_rows", "kernels", "first_stage", "machine_code", "pins", "reason", "status")
-    assert {name: table(alone)["matmul"][name] for name in told} == {name: table(usual)["matmul"][name] for name in told}
+    assert {name: table(alone)["matmul"][name] for name in told} == {
+        name: table(usual)["matmul"][name] for name in told
+    }
 
 
 def test_the_closing_table_explains_each_verdict_that_occurs_and_ends_in_the_path(screened):

@@ -1,0 +1,112 @@
+"""performance.csv and kernels.csv: what they hold, and that pandas and DuckDB read their types and join them."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.reports import simulated_measures as simulated
+from tests.reports.test_report import GOLDEN, RECORDED
+from zl_bench.reports.csv_files import KERNEL_COLUMNS, PERFORMANCE_COLUMNS, kernels_csv, performance_csv
+from zl_bench.reports.report_view import ReportView
+from zl_bench.workflow.report import read_report
+
+
+def lines(text: str) -> list[dict[str, str]]:
+    return list(csv.DictReader(io.StringIO(text, newline="")))
+
+
+def test_a_line_per_row_and_a_line_per_kernel_and_side() -> None:
+    view = read_report(RECORDED)
+    rows, kernels = lines(performance_csv(view)), lines(kernels_csv(view))
+    assert len(rows) == sum(len(one.rows) for one in view.operators)
+    assert len({row["row_key"] for row in rows}) == len(rows)
+    assert {kernel["row_key"] for kernel in kernels} <= {row["row_key"] for row in rows}
+    launches = sum(len(row.launches) for one in view.operators for row in one.rows)
+    assert len(kernels) == 2 * launches > 0, "each of these launches has a partner"
+    assert {kernel["side"] for kernel in kernels} == {"before", "after"}
+    assert list(kernels[0])[: len(KERNEL_COLUMNS)] == list(KERNEL_COLUMNS)
+    assert list(kernels[0])[-5:] == [f"{stage}_sha256" for stage in ("ttir", "ttgir", "llir", "ptx", "cubin")]
+    changed = [row for row in rows if row["changed"] == "true"]
+    assert {row["operator_verdict"] for row in changed} == {"IR_CHANGED"}
+    assert all(row["before_ms"] == row["verdict"] == row["clocks"] == "" for row in rows), "nothing was timed"
+
+
+@pytest.mark.parametrize(("name", "render"), [("performance", performance_csv), ("kernels", kernels_csv)])
+def test_csv_of_a_recorded_screen(name: str, render: Callable[[ReportView], str]) -> None:
+    golden = GOLDEN / f"recorded_screen.{name}.csv"
+    assert render(read_report(RECORDED)) == golden.read_bytes().decode("utf-8")
+
+
+def test_numbers_keep_their_digits(tmp_path: Path) -> None:
+    view = read_report(simulated.single_row(tmp_path / "m"))
+    (row,) = lines(performance_csv(view))
+    timing = view.operators[0].rows[0].timing
+    assert timing is not None
+    assert list(row) == list(PERFORMANCE_COLUMNS)
+    assert (float(row["speedup"]), float(row["ci_low"])) == (timing.speedup, timing.low)
+    assert (row["rounds"], row["rounds_of"], row["kind"], row["parameters"]) == ("6", "6", "changed", "64")
+    assert (row["changed"], row["numerics_same"]) == ("", ""), "it was not screened"
+
+
+def test_one_round_has_no_interval_and_no_q(tmp_path: Path) -> None:
+    for row in lines(performance_csv(read_report(simulated.one_round(tmp_path / "m")))):
+        assert (row["rounds"], row["ci_low"], row["ci_high"], row["q"]) == ("1", "", "", "")
+
+
+def test_whatever_is_in_a_name_a_cell_stays_a_cell(tmp_path: Path) -> None:
+    (row,) = lines(performance_csv(read_report(simulated.hostile_names(tmp_path / "m"))))
+    assert row["detail"] == simulated.HOSTILE
+
+
+def written(folder: Path) -> tuple[Path, Path]:
+    view = read_report(simulated.nothing_changed(_copy(folder)))
+    paths = folder / "performance.csv", folder / "kernels.csv"
+    for path, text in zip(paths, (performance_csv(view), kernels_csv(view)), strict=True):
+        path.write_text(text, encoding="utf-8", newline="")
+    return paths
+
+
+def _copy(folder: Path) -> Path:
+    """The recorded screen, which is then measured as well."""
+    import shutil
+
+    return Path(shutil.copytree(RECORDED, folder / "root"))
+
+
+def test_pandas_reads_the_types(tmp_path: Path) -> None:
+    pandas = pytest.importorskip("pandas")
+    performance, kernels = (pandas.read_csv(path) for path in written(tmp_path))
+    assert performance["speedup"].dtype.kind == "f"
+    assert performance["ordinal"].dtype.kind == "i"
+    assert kernels["num_warps"].dtype.kind == "i"
+    assert kernels["unstable"].dtype.kind == "b"
+    joined = performance.merge(kernels, on="row_key", validate="one_to_many")
+    assert len(joined) == len(kernels)
+
+
+def test_duckdb_reads_the_types(tmp_path: Path) -> None:
+    duckdb = pytest.importorskip("duckdb")
+    performance, kernels = map(str, written(tmp_path))
+    connection = duckdb.connect()
+
+    def types(path: str) -> dict[str, str]:
+        return {
+            name: kind for name, kind, *_ in connection.sql(f"describe select * from read_csv('{path}')").fetchall()
+        }
+
+    assert {name: types(performance)[name] for name in ("speedup", "ordinal", "changed", "row_key")} == {
+        "speedup": "DOUBLE", "ordinal": "BIGINT", "changed": "BOOLEAN", "row_key": "VARCHAR",
+    }  # fmt: skip
+    assert {name: types(kernels)[name] for name in ("num_warps", "unstable", "registers")} == {
+        "num_warps": "BIGINT", "unstable": "BOOLEAN", "registers": "BIGINT",
+    }  # fmt: skip
+    joined = connection.sql(
+        f"select count(*) from read_csv('{performance}') join read_csv('{kernels}') using (row_key)"
+    ).fetchall()
+    alone = connection.sql(f"select count(*) from read_csv('{kernels}')").fetchall()
+    assert joined == alone
