@@ -9,17 +9,22 @@ from typing import Any
 import click
 
 from zl_bench import __version__
+from zl_bench.cli.bisect import bisect_command
+from zl_bench.cli.compare import compare
 from zl_bench.cli.doctor import doctor
 from zl_bench.cli.export import export
 from zl_bench.cli.irdiff import irdiff
 from zl_bench.cli.judge import judge
 from zl_bench.cli.measure import measure
 from zl_bench.cli.ops import ops
+from zl_bench.cli.report import report
+from zl_bench.cli.repro import repro
 from zl_bench.cli.run import run
 from zl_bench.cli.screen import screen
 from zl_bench.cli.session import TYPED
 from zl_bench.cli.show import show
 from zl_bench.cli.summary import summary
+from zl_bench.cli.trace import trace
 from zl_bench.errors import ExitCode, ZlBenchError
 
 
@@ -53,11 +58,16 @@ for command in (
     screen,
     measure,
     run,
+    report,
+    compare,
     summary,
     judge,
     export,
     show,
     irdiff,
+    trace,
+    bisect_command,
+    repro,
     ops,
     doctor,
 ):

@@ -29,6 +29,7 @@ class Stage:
 
 
 STAGES: tuple[Stage, ...] = (
+    Stage("source", StageKind.MLIR),  # the input of the first stage: recorded beside a kernel's stages
     Stage("ttir", StageKind.MLIR),
     Stage("ttxir", StageKind.MLIR),  # XPU
     Stage("ttadapter", StageKind.MLIR),  # Ascend
