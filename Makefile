@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo test check format environments benchmark clean
+.PHONY: demo test lint check format environments benchmark clean
 .DELETE_ON_ERROR:
 
 $(READY): pyproject.toml constraints.txt
@@ -22,11 +22,13 @@ demo: $(READY)
 test: $(READY)
 	$(BIN)/python -m pytest
 
-check: $(READY)
+lint: $(READY)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+check: lint
 	$(BIN)/python -m pytest -m 'not integration and not matrix'
 
 format: $(READY)
@@ -35,7 +37,7 @@ format: $(READY)
 
 # The other Pythons and Tritons that the probe is tested with; what this machine lacks is skipped by name.
 environments: $(READY)
-	$(BIN)/python tools/environments.py
+	$(BIN)/python tools/environments.py $(ENVIRONMENTS)
 
 benchmark: $(READY)
 	$(BIN)/python benchmarks/screen_offline.py

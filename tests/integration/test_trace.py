@@ -98,8 +98,13 @@ def launched(root: Path, operator: str) -> list[Kernel]:
 def test_every_kernel_of_the_suite_goes_the_way_that_triton_dumps(
     screened: Screen, target: str, tmp_path: Path
 ) -> None:
-    """One replay runs each pass by itself, another leaves all to Triton, which dumps the IR before each."""
-    done, root = screened("--switch", NULL, "--target", target, "--jobs", "2")
+    """One replay runs each pass by itself, another leaves all to Triton, which dumps the IR before each.
+
+    Of a few operators, since the whole suite takes minutes a target; of all of it with ZL_BENCH_EXHAUSTIVE=1.
+    """
+    everything = bool(os.environ.get("ZL_BENCH_EXHAUSTIVE"))
+    operators = () if everything else ("vector_add", "transpose", "softmax")
+    done, root = screened("--switch", NULL, "--target", target, "--jobs", "2", *operators)
     assert done.code == 0, done.out + done.err
     count = 0
     for operator in screened_entries(root):
@@ -122,7 +127,7 @@ def test_every_kernel_of_the_suite_goes_the_way_that_triton_dumps(
                 assert replay.failure is None, (operator, replay.failure)
                 assert prints(replay.stages) == prints(kernel.stages), (operator, kernel.identity)
             count += 1
-    assert count >= 25
+    assert count >= (25 if everything else 4)
 
 
 def prints(stages: Sequence[StageText]) -> dict[str, str]:
