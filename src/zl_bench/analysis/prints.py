@@ -35,6 +35,12 @@ Fingerprints: TypeAlias = Mapping[Path, StageFingerprint | Unreadable]
 """The fingerprint of every recorded stage of the runs under judgement, by the path of its file."""
 
 
+def digest_of(found: Fingerprints, path: Path) -> str | None:
+    """The digest of a stage by its file; None for what can not be compared, and then equals nothing."""
+    one = found[path]
+    return None if isinstance(one, Unreadable) else one.digest
+
+
 @dataclass(frozen=True)
 class StageRules:
     """The stages of one comparison, as data.

@@ -20,6 +20,7 @@ from typing import Any
 
 from zl_bench.analysis.rounds import RoundMedian
 from zl_bench.errors import EnvironmentUnfit, UsageError
+from zl_bench.model import RowKey
 from zl_bench.store.files import append_durably, unwritable
 from zl_bench.store.layout import MEASURE_RECORD_FILE
 from zl_bench.store.round_file import RECORD, ROUND, parse_rounds
@@ -66,6 +67,12 @@ class Recorded:
     def medians(self) -> tuple[RoundMedian, ...]:
         """The rows as the statistics take them."""
         return parse_rounds("\n".join(map(json.dumps, self.rows)).encode()).medians
+
+
+def row_of(line: Line) -> RowKey:
+    """The row that a line of a round is about; `node` and `ordinal` may be missing, as in rounds measured by anything."""
+    node, operator, dtype = (str(line.get(name) or "") for name in ("node", "operator", "dtype"))
+    return RowKey(node, operator, dtype, int(line.get("ordinal") or 0), str(line["detail"]))
 
 
 class MeasureRecord:

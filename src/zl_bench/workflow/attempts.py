@@ -8,14 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import cast
 
-from zl_bench.inside.zl_probe.wire import EVENTS_FILE, read_events
 from zl_bench.model import Pin, ProcessOutcome, TimingMethod
 from zl_bench.running.planner import Continuation, RunPlan, prepare, prepare_next
 from zl_bench.running.servers import SideServers
-from zl_bench.store.events import Event, number, of_kind, text
+from zl_bench.store.events import Event, number, of_kind, text, whole_events
 from zl_bench.store.runs import read_run
 
 MOST_PROCESSES = 25
@@ -37,7 +35,7 @@ async def run_case(plan: RunPlan, servers: SideServers, timeout: float) -> Proce
         seconds += outcome.seconds or 0.0
         if outcome.seconds is not None:
             outcome = replace(outcome, seconds=round(seconds, 3))
-        events = _events(plan.directory) if plan.timing is not None else []
+        events = whole_events(plan.directory) if plan.timing is not None else []
         continuation = next_step(events, lost)
         if continuation is None:
             return outcome
@@ -87,11 +85,3 @@ def _own_pins(plan: RunPlan, outcome: ProcessOutcome) -> tuple[Pin, ...]:
     if plan.pin_mode == "replay":
         return ()
     return distinct_pins(read_run(plan.directory, plan.node, plan.side, outcome).pins)
-
-
-def _events(directory: Path) -> list[Event]:
-    """What can be read of the run's record, nothing if it is damaged: its reader will say so."""
-    try:
-        return [event for event in read_events(str(directory / EVENTS_FILE)) if isinstance(event, dict)]
-    except (OSError, ValueError):
-        return []

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from zl_bench.analysis.bisection import Found, find_parts
-from zl_bench.analysis.prints import Unreadable
+from zl_bench.analysis.prints import digest_of
 from zl_bench.errors import EnvironmentUnfit, UsageError
 from zl_bench.ir.stages import MACHINE_CODE_STAGES
 from zl_bench.model import StageText
@@ -102,8 +102,7 @@ class Compiles:
 
     def _outcome(self, again: Replayed) -> Outcome:
         stage = judged_stage(again, self._goal, self._subject.criterion)
-        found = self._prints.of([stage])[stage.path] if stage is not None else None
-        digest = None if found is None or isinstance(found, Unreadable) else found.digest
+        digest = digest_of(self._prints.of([stage]), stage.path) if stage is not None else None
         return Outcome(digest, again.failure.describe() if again.failure is not None else "")
 
 
@@ -163,7 +162,7 @@ def _require_one_source(subject: Subject) -> None:
     prints = StageFingerprints()
     sources = [side.source for side in subject.sides.values()]
     found = prints.of(sources)
-    digests = {None if isinstance(one, Unreadable) else one.digest for one in (found[each.path] for each in sources)}
+    digests = {digest_of(found, source.path) for source in sources}
     if len(digests) > 1 or None in digests:
         raise UsageError(
             f"What is compiled of {subject.name} is not the same on the two sides, so the switch acts before the first pass, "

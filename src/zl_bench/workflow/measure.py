@@ -70,10 +70,7 @@ async def measure(plan: MeasurePlan, progress: ProgressReporter) -> MeasureResul
         progress.note(note)
     if not work.nodes:
         return MeasureResult(None, {}, (*work.notes, *work.failures), work.failures)
-    workers = CardWorkers(
-        replace(plan.screen, root=plan.root), progress, lambda held: SideServers(side_plans(plan.screen, held))
-    )
-    async with workers:
+    async with _workers(plan, progress) as workers:
         versions = await workers.servers.start()
         require_same_builds(plan, versions)
         plan = _with_recorded_seed(plan, recorded)
@@ -127,11 +124,15 @@ def _to_repeat(plan: MeasurePlan, verdicts: Sequence[OperatorVerdict], code: Cod
     return tuple(dict.fromkeys((*entries_of(plan.root, verdicts, plan.named), *work.entries)))
 
 
-async def _require_target(plan: MeasurePlan, progress: ProgressReporter) -> None:
-    workers = CardWorkers(
+def _workers(plan: MeasurePlan, progress: ProgressReporter) -> CardWorkers:
+    """The plan's cards with both sides on them, noted in the measured root, wherever its pairs are screened again."""
+    return CardWorkers(
         replace(plan.screen, root=plan.root), progress, lambda held: SideServers(side_plans(plan.screen, held))
     )
-    async with workers:
+
+
+async def _require_target(plan: MeasurePlan, progress: ProgressReporter) -> None:
+    async with _workers(plan, progress) as workers:
         found = await card_target(workers.servers, plan.root)
         require_same_builds(plan, await workers.servers.start())
     if found != plan.request.target:

@@ -15,7 +15,7 @@ from zl_bench.analysis.wording import counted, listed, one_line
 from zl_bench.errors import ExitCode
 from zl_bench.model import SIDES, RowKey, Side
 from zl_bench.reports.rounds_view import Circumstances
-from zl_bench.store.measure_record import Recorded
+from zl_bench.store.measure_record import Recorded, row_of
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ def circumstances_of(recorded: Recorded) -> dict[RowKey, Circumstances]:
     """How each row was measured: the medians of the clocks of all rounds, and how many pairs of its case were dropped."""
     lines: dict[RowKey, list[Mapping[str, Any]]] = defaultdict(list)
     for line in recorded.rows:
-        lines[_key(line)].append(line)
+        lines[row_of(line)].append(line)
     dropped = Counter((str(line["entry"]), str(line["case"])) for line in recorded.dropped)
     return {
         key: Circumstances(
@@ -70,11 +70,6 @@ def circumstances_of(recorded: Recorded) -> dict[RowKey, Circumstances]:
         )
         for key, found in lines.items()
     }
-
-
-def _key(line: Mapping[str, Any]) -> RowKey:
-    node, operator, dtype, detail = (str(line[name]) for name in ("node", "operator", "dtype", "detail"))
-    return RowKey(node, operator, dtype, int(line["ordinal"]), detail)
 
 
 def _clock(lines: Sequence[Mapping[str, Any]], side: Side) -> int | None:

@@ -7,8 +7,9 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
-from zl_bench.analysis.prints import Unreadable
-from zl_bench.model import Side
+from zl_bench.analysis.prints import digest_of
+from zl_bench.ir.stages import order_stages
+from zl_bench.model import Side, StageText
 from zl_bench.running.replay import LOG_FILE, ReplayedSource, ReplayPlan, run_replay
 from zl_bench.store.replays import Replay, Replayed, read_replay
 from zl_bench.workflow.judge import StageFingerprints
@@ -111,17 +112,21 @@ def fidelity(side: KernelSide, again: Replayed, prints: StageFingerprints) -> Fi
     """Compare every stage that is on both. A failure where one was recorded has no stages to compare."""
     if side.failed is not None:
         return Fidelity((), (), missed_failure=again.failure is None)
+    return Fidelity(*compare_stages(side.kernel.stages, again.stages, prints))
+
+
+def compare_stages(
+    one: Sequence[StageText], other: Sequence[StageText], prints: StageFingerprints
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """(the stages that are the same, those that differ), of those that are on both, in pipeline order."""
+    ones, others = ({stage.name: stage for stage in stages} for stages in (one, other))
     same: list[str] = []
-    other: list[str] = []
-    for recorded in side.kernel.stages:
-        made = again.stage(recorded.name)
-        if made is None:
-            continue
-        found = prints.of([recorded, made])
-        one, two = found[recorded.path], found[made.path]
-        alike = not isinstance(one, Unreadable) and not isinstance(two, Unreadable) and one.digest == two.digest
-        (same if alike else other).append(recorded.name)
-    return Fidelity(tuple(same), tuple(other))
+    apart: list[str] = []
+    for name in order_stages(ones.keys() & others.keys()):
+        found = prints.of([ones[name], others[name]])
+        digest = digest_of(found, ones[name].path)
+        (same if digest is not None and digest == digest_of(found, others[name].path) else apart).append(name)
+    return tuple(same), tuple(apart)
 
 
 def compiler_note(side: KernelSide, again: CompiledAgain) -> str | None:

@@ -8,11 +8,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from zl_bench.inside.zl_probe.wire import EVENTS_FILE, read_events
 from zl_bench.model import SIDES, Run
 from zl_bench.reports import report_words
 from zl_bench.reports.report_view import NOT_RECORDED, CardProvenance
-from zl_bench.store.events import of_kind
+from zl_bench.store.events import of_kind, whole_events
 from zl_bench.store.layout import CARDS_FILE
 from zl_bench.store.request import ScreenRequest
 from zl_bench.workflow.report_round_rows import clock_readings
@@ -67,7 +66,7 @@ def distinct(values: Iterable[object]) -> str:
 
 def _see_runs(runs: Iterable[Run], seen: _Seen) -> None:
     for run in runs:
-        for event in _card_events(run.directory):
+        for event in of_kind(whole_events(run.directory), "card"):
             seen.cards.setdefault(str(event.get("uuid") or ""), event)
         latencies = [row.latency for row in run.rows if row.latency is not None]
         for reading in (reading for latency in latencies for reading in (latency.before, latency.after)):
@@ -93,14 +92,6 @@ def _others(card: Card) -> str:
         return NOT_RECORDED
     named = [other for other in others if isinstance(other, dict)]
     return ", ".join(f"{other.get('name')} (pid {other.get('pid')})" for other in named) or "nobody"
-
-
-def _card_events(directory: Path) -> Iterator[Card]:
-    try:
-        events = [event for event in read_events(str(directory / EVENTS_FILE)) if isinstance(event, dict)]
-    except (OSError, ValueError):
-        return iter(())
-    return of_kind(events, "card")
 
 
 def _json_lines(path: Path) -> Iterator[Card]:

@@ -15,7 +15,7 @@ from zl_bench.model import RowKey
 from zl_bench.reports import report_words
 from zl_bench.reports.report_view import GroupView, MeasurePart, NotCovered, TimingView, VerdictCount
 from zl_bench.reports.rounds_view import described, placebo_line, promises, untrusted
-from zl_bench.store.measure_record import Line, MeasureRecord, Recorded
+from zl_bench.store.measure_record import Line, MeasureRecord, Recorded, row_of
 from zl_bench.store.round_file import parse_rounds, read_rounds
 from zl_bench.workflow.judge_file import notes_of
 from zl_bench.workflow.measure_result import result_of
@@ -68,7 +68,7 @@ def read_measured(root: Path) -> MeasuredRoot | None:
         medians[median.key].append(median)
     lines: dict[RowKey, list[Line]] = defaultdict(list)
     for line in found.lines:
-        lines[_key(line)].append(line)
+        lines[row_of(line)].append(line)
     paired = [row.rounds for row in judgement.rows]
     part = MeasurePart(
         counts=tuple(_counts(judgement)),
@@ -92,7 +92,7 @@ def read_measured(root: Path) -> MeasuredRoot | None:
         groups={group.name: _group(group) for group in judgement.operators},
         header=found.header,
         lines=found.lines,
-        outputs_differ=frozenset(_key(line) for line in found.lines if line.get("numerics_differ") is True),
+        outputs_differ=frozenset(row_of(line) for line in found.lines if line.get("numerics_differ") is True),
         not_measured=found.not_measured,
     )
 
@@ -122,11 +122,6 @@ def _from_elsewhere(path: Path) -> JudgedRounds | None:
     lines = [json.loads(line) for line in path.read_bytes().split(b"\n") if parse_rounds(line).medians]
     notes = (*map(one_line, found.bad), *notes_of(found.medians, rounds))
     return JudgedRounds(found.medians, lines, {}, judge(rounds), notes)
-
-
-def _key(line: Line) -> RowKey:
-    node, operator, dtype = (str(line.get(name) or "") for name in ("node", "operator", "dtype"))
-    return RowKey(node, operator, dtype, int(line.get("ordinal") or 0), str(line["detail"]))
 
 
 def _counts(judgement: Judgement) -> Iterator[VerdictCount]:

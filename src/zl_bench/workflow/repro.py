@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import zl_bench
-from zl_bench.analysis.prints import Unreadable
+from zl_bench.analysis.prints import Unreadable, digest_of
 from zl_bench.backends.vendors import hidden_cards
 from zl_bench.errors import EnvironmentUnfit, UsageError
 from zl_bench.inside.zl_probe.offline.errors import TargetError
@@ -198,8 +198,8 @@ def _expected(side: KernelSide, prints: StageFingerprints) -> dict[str, str]:
     if side.failed is not None:
         return {}
     found = prints.of(side.kernel.stages)
-    taken = [(stage.name, found[stage.path]) for stage in side.kernel.stages]
-    return {name: one.digest for name, one in taken if not isinstance(one, Unreadable)}
+    taken = ((stage.name, digest_of(found, stage.path)) for stage in side.kernel.stages)
+    return {name: digest for name, digest in taken if digest is not None}
 
 
 def _failure(side: KernelSide) -> dict[str, str] | None:

@@ -9,13 +9,19 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from zl_bench.analysis.prints import Fingerprints, Unreadable
+from zl_bench.analysis.prints import Fingerprints, Unreadable, digest_of
 from zl_bench.analysis.trace import Comparison, TracedPass, compare
-from zl_bench.ir.stages import order_stages
 from zl_bench.model import SIDES, Side, StageText
 from zl_bench.store.replays import Replayed, ReplayFailure
 from zl_bench.workflow.judge import StageFingerprints
-from zl_bench.workflow.replaying import CompiledAgain, Fidelity, both_again, compiler_note, fidelity
+from zl_bench.workflow.replaying import (
+    CompiledAgain,
+    Fidelity,
+    both_again,
+    compare_stages,
+    compiler_note,
+    fidelity,
+)
 from zl_bench.workflow.subject import KernelSide, Subject
 
 
@@ -54,7 +60,8 @@ def trace_subject(subject: Subject, sides: Sequence[Side], directory: Path, time
     if len(sides) < len(SIDES):
         return Trace(subject, traces, None, (), ())
     before, after = traces["before"], traces["after"]
-    start = _digest(before.start, prints), _digest(after.start, prints)
+    starts = prints.of([before.start, after.start])
+    start = digest_of(starts, before.start.path), digest_of(starts, after.start.path)
     failed: Side | None = next((side for side, trace in traces.items() if trace.failure is not None), None)
     same, apart = compare_stages(before.stages, after.stages, prints)
     return Trace(subject, traces, compare(before.passes, after.passes, start, failed), apart, same)
@@ -77,35 +84,12 @@ def trace_side(side: KernelSide, again: CompiledAgain, prints: StageFingerprints
     )
 
 
-def compare_stages(
-    before: Sequence[StageText], after: Sequence[StageText], prints: StageFingerprints
-) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """(the stages that are the same, those that differ), of those that both sides have."""
-    sides = [{stage.name: stage for stage in stages} for stages in (before, after)]
-    same: list[str] = []
-    apart: list[str] = []
-    for name in order_stages(sides[0].keys() & sides[1].keys()):
-        digests = [_digest(side[name], prints) for side in sides]
-        (same if digests[0] is not None and digests[0] == digests[1] else apart).append(name)
-    return tuple(same), tuple(apart)
-
-
 def _traced(source: StageText, replayed: Replayed, found: Fingerprints) -> list[TracedPass]:
-    traced, last = [], _digest_of(found, source)
+    traced, last = [], digest_of(found, source.path)
     for one in replayed.passes:
-        now, digest = found[one.text.path], _digest_of(found, one.text)
+        now, digest = found[one.text.path], digest_of(found, one.text.path)
         converts = 0 if isinstance(now, Unreadable) else now.converts
         changed = digest is None or digest != last
         traced.append(TracedPass(one.stage, one.name, one.occurrence, digest, converts, changed, one.left_out))
         last = digest
     return traced
-
-
-def _digest_of(found: Fingerprints, stage: StageText) -> str | None:
-    """None for what can not be compared."""
-    one = found[stage.path]
-    return None if isinstance(one, Unreadable) else one.digest
-
-
-def _digest(stage: StageText, prints: StageFingerprints) -> str | None:
-    return _digest_of(prints.of([stage]), stage)

@@ -7,6 +7,7 @@ does a device that does not answer: then the run is given up with an `abandoned`
 import contextlib
 import os
 import sys
+import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from itertools import takewhile
@@ -188,12 +189,13 @@ class Timer:
         load, and it is measured again, for longer.
         """
         self._warmer.loaded_at(loaded)
+        start = time.perf_counter()
         warm_up = self._warmer.warm_up(method.load)
         turn = self._sampled(method, warm_up, (SAMPLE_MS if warm_up.steady else RESTLESS_SAMPLE_MS) * share)
         if warm_up.steady and not at_rest(turn.before, turn.after):
             more = self._warmer.warm_up(method.load, IDLE_MS)
-            spent = warm_up.milliseconds + sum(turn.samples.milliseconds) + more.milliseconds
-            turn = self._sampled(method, WarmUp(spent, more.steady), RESTLESS_SAMPLE_MS * share)
+            under_load = (time.perf_counter() - start) * 1e3
+            turn = self._sampled(method, WarmUp(under_load, more.steady), RESTLESS_SAMPLE_MS * share)
         self._warmer.loaded()
         return turn
 
