@@ -44,7 +44,9 @@ def _null_control(done: Sequence[Line]) -> list[list[str]]:
     changed = [line["name"] for line in done if line["verdict"]["verdict"] in ("IR_CHANGED", "BROKEN")]
     differ = [line["name"] for line in done if line["numerics"]["differs"]]
     compared = sum(line["numerics"]["same"] + len(line["numerics"]["differs"]) for line in done)
-    numerics = f"{_names(differ)} ({compared} rows compared)"
+    free = sum(line["numerics"].get("unordered", 0) for line in done)
+    unordered = f", {free} beside, of the same code, add floats in any order" if free else ""
+    numerics = f"{_names(differ)} ({compared} rows compared{unordered})"
     return [
         _bar("null control: IR_CHANGED or BROKEN", _names(changed), "none", not changed, done),
         _bar("null control: numerics differ", numerics, "none", not differ, compared),

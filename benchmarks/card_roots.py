@@ -133,9 +133,11 @@ def _numerics(line: Mapping[str, Any]) -> Record:
     """How the outputs of the two sides compare: rows by outcome, and those that differ."""
     paired = [row for node in line["nodes"] for row in node["paired"]]
     told = [row for row in paired if row["numerics"] is not None]
-    differ = [row for row in told if not row["numerics"]["same"]]
+    differ = [row for row in told if not row["numerics"]["same"] and not row["numerics"].get("unordered")]
+    free = sum(bool(row["numerics"].get("unordered")) for row in told)
     return {
-        "same": len(told) - len(differ),
+        "same": len(told) - len(differ) - free,
+        "unordered": free,
         "without": len(paired) - len(told),
         "differs": [[row["key"]["detail"], row["numerics"]] for row in differ],
     }

@@ -349,6 +349,14 @@ class Numerics:
     largest_relative: float = 0.0
     note: str = ""
     """In what they differ where no elements could be compared: their number, a dtype, a shape; both sizes are infinite then."""
+    unordered: bool = False
+    """They differ, but so they might from themselves: the same machine code on both sides, with floating-point atomics whose
+    order is free. That says nothing about the switch."""
+
+    @property
+    def differ(self) -> bool:
+        """Whether the outputs differ in a way that tells something about the sides."""
+        return not self.same and not self.unordered
 
 
 @dataclass(frozen=True)

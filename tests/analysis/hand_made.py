@@ -32,6 +32,7 @@ class Print:
     digest: str
     body_digest: str
     converts: int
+    unordered: int = 0
 
 
 @dataclass
@@ -45,6 +46,7 @@ class Workshop:
         name: str = "k",
         *,
         converts: int = 0,
+        unordered: int = 0,
         body: str | None = None,
         warps: int = 4,
         attributes: str = "{}",
@@ -60,7 +62,8 @@ class Workshop:
                 self.prints[path] = Unreadable(f"the {stage} stage is empty")
             else:
                 is_criterion = stage == "ttgir"
-                self.prints[path] = Print(digest, (body or digest) if is_criterion else digest, converts * is_criterion)
+                body_digest = (body or digest) if is_criterion else digest
+                self.prints[path] = Print(digest, body_digest, converts * is_criterion, unordered * is_criterion)
         return Kernel(KernelIdentity(name, "{}", "{}", attributes, warps, 3, 1), 0, tuple(texts), configuration)
 
     def judge(self, *pairs: tuple[Run, Run], again: dict[str, Run] | None = None) -> JudgedOperator:

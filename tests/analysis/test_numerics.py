@@ -236,3 +236,35 @@ def test_the_largest_absolute_difference_is_that_of_one_element(values: list[flo
     expected = abs(values[-1] - moved[-1])
     assert absolute == expected
     assert relative == (0 if not expected else expected / abs(values[-1]) if values[-1] else INF)
+
+
+APART = Numerics(False, 1e-6, 1e-3)
+
+
+@pytest.mark.parametrize(
+    ("unordered", "code", "word"),
+    [
+        (1, "m", "n/a (floating-point atomics, whose order is free, in the same code)"),
+        (0, "m", "differs (largest absolute 1e-06, relative 0.001)"),
+        (1, "n", "differs (largest absolute 1e-06, relative 0.001)"),
+    ],
+)
+def test_the_same_code_with_floating_point_atomics_may_differ_from_itself(unordered: int, code: str, word: str) -> None:
+    shop = Workshop()
+    before = row(shop.kernel(unordered=unordered, ttgir="g", cubin="m"), shop.kernel("other"))
+    after = row(shop.kernel(unordered=unordered, ttgir="g", cubin=code), shop.kernel("other"))
+    pair = run("before", before), run("after", after)
+    compared = {pair[0].node: {before.key: APART}}
+    judged = judge("op", None, [pair], shop.prints, RULES, numerics=compared)
+    assert judged.verdict.numerics == word
+    kept = judged.nodes[0].paired[0].numerics
+    assert kept is not None
+    assert kept.differ == word.startswith("differs")
+    assert (kept.largest_absolute, kept.largest_relative) == (1e-6, 1e-3)
+
+
+def test_rows_that_can_be_compared_speak_for_the_operator() -> None:
+    free = replace(APART, unordered=True)
+    assert summarise_numerics([free, Numerics(True)]) == "same"
+    assert summarise_numerics([free, APART]) == "differs (largest absolute 1e-06, relative 0.001)"
+    assert summarise_numerics([free, None]).startswith("n/a (floating-point atomics")

@@ -240,3 +240,19 @@ def test_a_large_module_is_quick() -> None:
     start = time.process_time()
     fingerprint("ttgir", content)
     assert time.process_time() - start < 1.5
+
+
+@pytest.mark.parametrize(
+    ("operation", "count"),
+    [
+        ("%2 = tt.atomic_rmw fadd, acq_rel, gpu, %0, %1 : (!tt.ptr<f32>, f32) -> f32", 1),
+        ("%2 = amdgpu.buffer_atomic_rmw fadd, relaxed, gpu, %1, %0 : f32", 1),
+        ("%2 = tt.atomic_cas acq_rel, gpu, %0, %1, %1 : (!tt.ptr<i32>, i32, i32) -> i32", 1),
+        ("%2 = tt.atomic_rmw add, acq_rel, gpu, %0, %1 : (!tt.ptr<i32>, i32) -> i32", 0),
+        ("%2 = tt.atomic_rmw max, acq_rel, gpu, %0, %1 : (!tt.ptr<i32>, i32) -> i32", 0),
+        ('x.p "tt.atomic_rmw fadd"', 0),
+        ("%2 = arith.addf %0, %1 : f32", 0),
+    ],
+)
+def test_operations_whose_order_is_free_are_counted(operation: str, count: int) -> None:
+    assert fingerprint("ttgir", module(f"    {operation}")).unordered == count

@@ -99,7 +99,8 @@ def sort_node(
             unchecked += repetition is None
             unstable = self_differences(row, repetition, prints, rules)
         compared = pair_rows(row, right.rows[key], prints, rules, unstable)
-        paired.append(replace(compared, numerics=numerics.get(key)))
+        unordered = any(criterion_print(kernel, prints, rules).unordered for kernel in row.launches)
+        paired.append(replace(compared, numerics=_weigh(numerics.get(key), compared, unordered=unordered)))
 
     broken: list[BrokenRow] = []
     one_sided: list[OneSidedRow] = []
@@ -147,6 +148,18 @@ def captured(run: Run) -> Run:
         return run
     reason = f"{counted(compiled, 'kernel')} compiled in {counted(len(run.rows), 'row')}, but no launch was captured"
     return replace(run, rows=(), absence=Absence("nothing captured", reason))
+
+
+def _weigh(found: Numerics | None, row: PairedRow, *, unordered: bool) -> Numerics | None:
+    """What a difference is worth, given the row's comparison and whether a kernel of it lets the order of atomics show.
+
+    The same code with such a kernel differs from itself from run to run, which is not on the switch's account. Code that differs
+    may owe its difference to either, and keeps it.
+    """
+    identical = not row.changed and row.sequence == "same" and row.machine_code == "same"
+    if found is None or found.same or not (unordered and identical):
+        return found
+    return replace(found, unordered=True)
 
 
 def _half(run: Run, prints: Fingerprints, rules: StageRules) -> _Half:

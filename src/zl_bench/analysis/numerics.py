@@ -14,6 +14,7 @@ from zl_bench.analysis.nodes import distinct_rows
 from zl_bench.model import Numerics, OutputSample, RowKey, Run
 
 NOT_COMPARED = "n/a"
+ORDER_IS_FREE = "floating-point atomics, whose order is free, in the same code"
 
 ReadSample = Callable[[OutputSample], bytes | None]
 """Gives the content of a sample's file, or None where it is gone or no longer what the run recorded."""
@@ -73,9 +74,10 @@ def largest_difference(before: Sequence[Number], after: Sequence[Number]) -> Dif
 
 def summarise_numerics(rows: Iterable[Numerics | None]) -> str:
     """The `numerics` of an operator, from those of its paired rows."""
-    compared = [row for row in rows if row is not None]
+    found = [row for row in rows if row is not None]
+    compared = [row for row in found if not row.unordered]
     if not compared:
-        return NOT_COMPARED
+        return f"{NOT_COMPARED} ({ORDER_IS_FREE})" if found else NOT_COMPARED
     if all(row.same for row in compared):
         return "same"
     absolute, relative = _largest((row.largest_absolute, row.largest_relative) for row in compared)

@@ -23,6 +23,10 @@ class StageFingerprint(Protocol):
     def converts(self) -> int:
         """Number of convert_layout operations, 0 where the stage has none."""
 
+    @property
+    def unordered(self) -> int:
+        """Number of operations whose order among programs is free and can show in floating-point results."""
+
 
 @dataclass(frozen=True)
 class Unreadable:

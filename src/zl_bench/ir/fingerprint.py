@@ -26,6 +26,8 @@ class Fingerprint:
     """The same without the module's attributes; equal to `digest` where a stage has none."""
     converts: int
     """The number of convert_layout operations; 0 for other than MLIR."""
+    unordered: int = 0
+    """The number of operations whose free order can show in floating-point results; 0 for other than MLIR."""
 
 
 def fingerprint(stage: str, content: bytes) -> Fingerprint:
@@ -36,7 +38,7 @@ def fingerprint(stage: str, content: bytes) -> Fingerprint:
     canonical = canonical_form(stage, content)
     body_digest = _digest(canonical.code)
     digest = _digest(f"{body_digest}\n{canonical.attributes}") if canonical.attributes else body_digest
-    return Fingerprint(stage, digest, body_digest, canonical.converts)
+    return Fingerprint(stage, digest, body_digest, canonical.converts, canonical.unordered)
 
 
 def attributes_only(before: Fingerprint, after: Fingerprint) -> bool:

@@ -33,6 +33,7 @@ def canonical_mlir(stage: str, content: bytes) -> Canonical:
         code=_SEPARATOR.join(code[: attributes.start] + code[attributes.stop :]),
         attributes=_SEPARATOR.join(code[attributes.start : attributes.stop]),
         converts=_count_converts(words),
+        unordered=_count_unordered(words),
     )
 
 
@@ -147,6 +148,17 @@ def _count_converts(words: list[str]) -> int:
     return sum(
         mnemonic(words[index]) == "convert_layout" and (words[index][0] != '"' or words[index + 1] == "(")
         for index in candidates
+    )
+
+
+def _count_unordered(words: list[str]) -> int:
+    """Atomic additions of floating-point numbers, and compare-and-swaps, by which those are written where a type has none.
+
+    Programs come to them in any order, and floating-point addition depends on it: a kernel with one may differ from itself.
+    """
+    return sum(
+        (word.endswith("atomic_rmw") and following == "fadd") or (word.endswith("atomic_cas") and word[0] not in '"@%')
+        for word, following in pairwise(words)
     )
 
 

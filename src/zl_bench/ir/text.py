@@ -22,6 +22,8 @@ class Canonical:
     """The module attributes of an MLIR stage, so that a change in them alone can be told apart."""
     converts: int = 0
     """How many convert_layout operations there are."""
+    unordered: int = 0
+    """How many operations let the order in which programs come show in floating-point results (atomic additions)."""
 
 
 _STRING_COMMENT_OR_BLANK = {comment: re.compile(rf'"(?:[^"\\]|\\.)*"|(?:\s|{comment}.*)+') for comment in (";", "//")}

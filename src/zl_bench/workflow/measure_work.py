@@ -210,7 +210,7 @@ def _with_rows(
         for row in paired(before.node):
             kind = kind_of(row, left[row.key], right[row.key])
             if kind is not None:
-                differ = None if row.numerics is None else not row.numerics.same
+                differ = None if row.numerics is None else row.numerics.differ
                 rows[row.key] = RowToMeasure(row.key, kind, differ)
         yield NodeToMeasure(entry, before.node, rows, before, after)
 

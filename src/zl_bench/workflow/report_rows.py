@@ -197,7 +197,7 @@ def _row_view(
 
 
 def _numerics(numerics: Numerics | None) -> NumericsView | None:
-    if numerics is None:
+    if numerics is None or numerics.unordered:
         return None
     size = numerics.note or describe_size(numerics.largest_absolute, numerics.largest_relative)
     return NumericsView(numerics.same, "same" if numerics.same else f"differs ({size})")

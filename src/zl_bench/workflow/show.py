@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from zl_bench.analysis.nodes import distinct_rows
-from zl_bench.analysis.numerics import describe_size
+from zl_bench.analysis.numerics import ORDER_IS_FREE, describe_size
 from zl_bench.analysis.pairing import match_launches
 from zl_bench.analysis.prints import Unreadable
 from zl_bench.analysis.reasons import describe_broken, describe_row
@@ -167,7 +167,8 @@ def _row_lines(shown: ShownRow) -> Iterator[str]:
 
 def _outputs(numerics: Numerics) -> str:
     """By how much the outputs of the two sides differ, or in what else."""
-    return f"outputs differ ({numerics.note or describe_size(numerics.largest_absolute, numerics.largest_relative)})"
+    size = numerics.note or describe_size(numerics.largest_absolute, numerics.largest_relative)
+    return f"outputs not comparable ({ORDER_IS_FREE}: {size})" if numerics.unordered else f"outputs differ ({size})"
 
 
 def _launch_lines(launch: Launch, before: Kernel | None, after: Kernel | None) -> Iterator[str]:
