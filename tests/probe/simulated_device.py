@@ -46,30 +46,21 @@ class SimulatedDevice:
     """Work takes the milliseconds that it says; the host spends `launch_ms` on each.
 
     `poisons`: a capture fails. `waiting`: each call makes the host wait. `blocks`, `graphs`: what it can do at all.
-    `queue`: how much it takes before the host has to wait. `event_ms`: what an event takes of the device. `broken`: it answers with an error from then on.
+    `queue`: how much it takes before the host has to wait. `broken`: it answers with an error from then on.
     """
 
     def __init__(
-        self,
-        *,
-        launch_ms=0.001,
-        flush_ms=0.08,
-        poisons=False,
-        waiting=False,
-        blocks=True,
-        graphs=True,
-        queue=100_000,
-        event_ms=0.0,
+        self, *, launch_ms=0.001, flush_ms=0.08, poisons=False, waiting=False, blocks=True, graphs=True, queue=100_000
     ):
         self.host_ms = 0.0
         self.free_ms = 0.0
         self.launch_ms = launch_ms
         self.flush_ms = flush_ms
-        self.event_ms = event_ms
         self.poisons, self.waiting, self.blocks, self.graphs = poisons, waiting, blocks, graphs
         self.wedges_on_replay = False
         self.wedged = lambda: None
         self.replays = self.released = self.flushes = 0
+        self.spins = []
         self.random = 7
         self._captured = None
         self._ends = deque(maxlen=queue)
@@ -97,7 +88,6 @@ class SimulatedDevice:
         self.free_ms = max(self.free_ms, self.host_ms)
         if isinstance(item, SimulatedEvent):
             item.at = self.free_ms
-            self.free_ms += self.event_ms
         else:
             self.free_ms += item
         self._ends.append(self.free_ms)
@@ -133,6 +123,7 @@ class SimulatedDevice:
     def block(self, seconds):
         if not self.blocks:
             raise CanNot("simulated: nothing blocks")
+        self.spins.append(seconds * 1e3)
         self.enqueue(seconds * 1e3)
 
     def random_state(self):

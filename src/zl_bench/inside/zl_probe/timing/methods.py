@@ -15,7 +15,6 @@ alike, whatever the card says, so that the two sides of a pair never differ in i
 """
 
 import contextlib
-import math
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -44,9 +43,10 @@ LONG_MS = 2000.0
 """Where the fewest samples take longer than this, FEWEST_LONG_SAMPLES must do."""
 MARKS_MS = 0.03
 """What the host takes for a call's two events and its flush."""
-GROUP_MS, MOST_GROUPED = 0.1, 32
-"""Warm calls between two events: as many as take about that long. An event takes a short kernel's time, and how much of it
-shows is another matter in another process: 5.6 % between processes for a kernel of 1 us by itself, on an H200."""
+SPACE_MS = 0.03
+"""Between two queued warm calls the device spins so long, as a flush keeps it busy between cold ones. Back to back, short kernels
+wait for their launches to be fetched, and that rate is another in every process: of a kernel of 1 us, 5.6 % between processes
+on an H200, and 3.6 % with groups of calls between two events; after a flush, 2.1 %."""
 LONGEST_BATCH_MS = 300.0
 """To enqueue one, during which the device stands still."""
 ATTEMPTS = 4
@@ -198,15 +198,13 @@ class ColdGraph:
 
 
 class Queued:
-    """Calls between events, enqueued while the device is kept from them: one after a flush, or a group of warm ones."""
+    """Calls between events, each after a flush or a spin, enqueued while the device is kept from them."""
 
     def __init__(self, device: Device, call: Call, one: Estimate, *, cold: bool):
         self._device = device
         self._call = call
         self._one = one
         self._cold = cold
-        grouped = math.ceil(GROUP_MS / max(one.device_ms, 1e-4))
-        self._calls = 1 if cold else max(1, min(MOST_GROUPED, grouped))
         device.block(0)  # CanNot now rather than later
 
     def load(self) -> None:
@@ -216,10 +214,10 @@ class Queued:
     def samples(self, wanted_ms: float) -> Samples:
         """In batches; `launch_bound` when the device could not be kept busy until a batch was enqueued."""
         # The device waits while a batch is enqueued, and runs it afterwards.
-        each_ms = self._calls * (self._one.device_ms + self._one.host_ms) + (FLUSH_MS if self._cold else 0)
+        each_ms = self._one.device_ms + self._one.host_ms + (FLUSH_MS if self._cold else SPACE_MS)
         count, found = enough_for(each_ms, wanted_ms), Samples()
-        enqueue_ms, slack = self._calls * self._one.host_ms + MARKS_MS, 1.5
-        most = max(1, min(LAUNCHES // 10 // self._calls, int(LONGEST_BATCH_MS / enqueue_ms)))
+        enqueue_ms, slack = self._one.host_ms + MARKS_MS, 1.5
+        most = max(1, min(LAUNCHES // 10, int(LONGEST_BATCH_MS / enqueue_ms)))
         while len(found.milliseconds) < count:
             for attempt in range(ATTEMPTS):
                 size = min(most, count - len(found.milliseconds))
@@ -229,7 +227,7 @@ class Queued:
                 # Either the device was not kept long enough, or its queue was full and the host had to wait for it.
                 most, slack = max(1, size // 4), slack * 2
             found.launch_bound |= not in_time
-            found.milliseconds += [milliseconds / self._calls for milliseconds in _between(marks)]
+            found.milliseconds += _between(marks)
             if not in_time:  # it waits for the device itself, and more would cost much and say no more
                 count = min(count, FEWEST_SAMPLES)
         return found
@@ -242,9 +240,10 @@ class Queued:
         for first, last in marks:
             if self._cold:
                 self._device.flush()
+            else:
+                self._device.block(SPACE_MS / 1e3)
             first.record()
-            for _ in range(self._calls):
-                self._call()
+            self._call()
             last.record()
         in_time = not freed.done()
         self._device.synchronize()
