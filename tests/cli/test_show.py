@@ -127,6 +127,23 @@ def test_rows_whose_outputs_differ_say_by_how_much(tmp_path: Path) -> None:
     assert "outputs differ" not in shown(tmp_path, "add")
 
 
+@pytest.mark.parametrize(
+    ("code", "told"),
+    [
+        (
+            "same",
+            "outputs not comparable (floating-point atomics, whose order is free, in the same code: largest absolute 1, ",
+        ),
+        ("other", "outputs differ (largest absolute 1, relative 0.5)"),
+    ],
+)
+def test_the_order_of_atomics_is_no_difference_between_the_sides(tmp_path: Path, code: str, told: str) -> None:
+    atomic = TTGIR.replace("tt.return", "%sum = tt.atomic_rmw fadd, relaxed, gpu, %p, %v : f32\n    tt.return")
+    make_run(tmp_path, "before", {"ttgir": atomic, "mubin": "same"}, outputs={"1024": [1, 2]})
+    make_run(tmp_path, "after", {"ttgir": atomic, "mubin": code}, outputs={"1024": [1, 3]})
+    assert told in shown(tmp_path, "add")
+
+
 def test_rows_with_outputs_of_another_kind_say_of_which(tmp_path: Path) -> None:
     make_run(tmp_path, "before", {"ttgir": TTGIR}, outputs={"1024": [1, 2]})
     make_run(tmp_path, "after", {"ttgir": TTGIR}, outputs={"1024": [1, 2, 3], "4096": [1]})

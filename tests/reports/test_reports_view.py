@@ -7,6 +7,7 @@ import pytest
 from rich.console import Console
 
 from zl_bench.analysis.axis import AxisState
+from zl_bench.analysis.numerics import NOT_COMPARED, ORDER_IS_FREE
 from zl_bench.model import OperatorVerdict, Status, Verdict
 from zl_bench.reports.progress import ProgressReporter
 from zl_bench.reports.terminal import print_screen
@@ -60,6 +61,13 @@ def test_outputs_have_a_column_only_where_any_were_compared() -> None:
     assert [row.reason for row in shown.rows] == [
         "", "", "ttgir differs: k; outputs differ (largest absolute 1.2e-05, relative 0.003)",
     ]  # fmt: skip
+
+
+def test_outputs_that_may_differ_from_themselves_are_not_said_to_differ() -> None:
+    free = f"{NOT_COMPARED} ({ORDER_IS_FREE})"
+    (shown,) = view([replace(ADD, numerics=free)]).rows
+    assert shown.cells[-2] == "n/a"
+    assert shown.reason == f"outputs not comparable ({ORDER_IS_FREE})"
 
 
 @pytest.mark.parametrize("width", [40, 80, 88, 89, 118, 119, 200])

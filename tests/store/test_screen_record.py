@@ -160,6 +160,7 @@ def test_how_outputs_compare_is_recorded_as_strict_json(tmp_path: Path) -> None:
     record = json.loads((tmp_path / "screen.jsonl").read_text(), parse_constant=refuse)
     assert record["nodes"][0]["paired"][0]["numerics"] == {
         "same": False, "largest_absolute": "inf", "largest_relative": 0.5, "note": "2 outputs before, 1 after",
+        "unordered": False,
     }  # fmt: skip
     assert ScreenRecord(tmp_path).finished() == [verdict]
 

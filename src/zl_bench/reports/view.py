@@ -156,7 +156,8 @@ def _row(verdict: OperatorVerdict, state: AxisState, *, with_numerics: bool) -> 
         *((numerics,) if with_numerics else ()),
         advice(verdict, state) + status,
     )
-    told = (verdict.reason, f"outputs differ ({size}" if size else "")
+    compared = "differ" if numerics == "differs" else "not comparable"
+    told = (verdict.reason, f"outputs {compared} ({size}" if size else "")
     return TableRow(verdict.verdict, cells, "; ".join(part for part in told if part))
 
 
