@@ -62,9 +62,18 @@ def test_other_numbers_of_rounds_have_one_look() -> None:
 
 def test_one_that_ended_early_is_looked_at_with_what_it_has() -> None:
     medians = with_row([SHIFT] * 2, rounds=2)
-    assert judge_looks(pair_rounds(medians), 6, 0.01).looks == (Look(2, 0.04),)
+    assert judge_looks(pair_rounds(medians), 6, 0.01).looks == (Look(2, 0.01),)
     medians = with_row([SHIFT] * 5, rounds=5)
     assert judge_looks(pair_rounds(medians), 6, 0.01).looks == (Look(3, 0.01), Look(5, 0.04))
+
+
+def test_one_that_ended_at_the_first_look_has_used_no_other() -> None:
+    medians = with_row([1.030, 1.045, 1.035], rounds=3)
+    rounds = pair_rounds(medians)
+    looked = judge_looks(rounds, 6, 0.01)
+    assert looked.looks == (Look(3, 0.01),)
+    assert looked.judgement == judge(rounds, level=0.01)
+    assert judge_looks(rounds, 3, 0.01).looks == (Look(3, 0.05),)
 
 
 def test_placebos_that_move_leave_nothing_of_any_look() -> None:

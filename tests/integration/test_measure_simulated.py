@@ -24,7 +24,7 @@ pytestmark = pytest.mark.integration
 SIMULATED_DEVICE = Path(__file__).parents[1] / "probe" / "simulated_device.py"
 SWITCH = "TRITON_F32_DEFAULT"
 SITE = """
-import sys
+import sys, types
 try:
     from zl_probe.timing import nvml, torch_device
 except ImportError:  # the tool itself, not a side
@@ -33,7 +33,8 @@ else:
     from simulated_device import SimulatedClocks, SimulatedDevice
 
     class SimulatedTorchDevice(SimulatedDevice):
-        name, module, current = "cuda", None, None
+        name, current = "cuda", None
+        module = types.SimpleNamespace(_lazy_init=lambda: None)
 
         def use_own_stream(self):
             SimulatedTorchDevice.current = self
@@ -163,8 +164,31 @@ def test_processes_one_after_the_other_find_the_same(root: Path, environment: di
     assert {len(line["turns"]) for line in lines(root, "round")} == {1}
 
 
-def test_a_killed_measurement_goes_on(root: Path, environment: dict[str, str]) -> None:
-    arguments = ("measure", root, "--rounds", "3")
+def test_no_process_uses_the_card_before_the_pair_ahead_of_it_has_ended(
+    root: Path, environment: dict[str, str]
+) -> None:
+    done = zl_bench("measure", root, "--rounds", "4", "--ahead", env=environment)
+    assert done.code == 0, done.out + done.err
+    assert [line["round"] for line in lines(root, "pair")] == [1, 2, 3, 4]
+    ended = 0.0
+    for number in range(1, 5):
+        told = [events(root, number, side) for side in ("before", "after")]
+        for one in told:
+            names = [event["event"] for event in one]
+            assert names.index("collected") < names.index("entered") < names.index("row")
+            assert next(event["t"] for event in one if event["event"] == "entered") > ended
+        ended = max(one[-1]["t"] for one in told)
+    assert processes_mentioning(environment["ZL_TEST_MARKER"]) == []
+
+
+def events(root: Path, number: int, side: str) -> list[dict[str, Any]]:
+    (path,) = (root / "measure" / f"round_{number}").glob(f"changed*_{side}/events.jsonl")
+    return [json.loads(line) for line in path.read_text().splitlines()]
+
+
+@pytest.mark.parametrize("how", ["--ahead", "--no-ahead"])
+def test_a_killed_measurement_goes_on(root: Path, environment: dict[str, str], how: str) -> None:
+    arguments = ("measure", root, "--rounds", "3", how)
     with subprocess.Popen(command(*arguments), env={**os.environ, **environment}, stdout=subprocess.DEVNULL) as tool:
         wait_for(lambda: lines(root, "pair"))
         tool.send_signal(signal.SIGKILL)

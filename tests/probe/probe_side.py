@@ -46,7 +46,7 @@ def without_torch(folder):
 class Side:
     """One side server. `first_paths` go before everything else on its import path."""
 
-    def __init__(self, folder, target=None, modules=(), first_paths=(), memory=None, **variables):
+    def __init__(self, folder, target=None, modules=(), first_paths=(), memory=None, device="", **variables):
         self.folder = Path(folder)
         self.target = target
         self._channel, theirs = socket.socketpair()
@@ -54,7 +54,7 @@ class Side:
         self._buffer = b""
         self._count = 0
         self._others = []
-        arguments = json.dumps({"modules": list(modules), "target": target, "memory": memory})
+        arguments = json.dumps({"modules": list(modules), "target": target, "memory": memory, "device": device})
         self._log = (self.folder / "server.log").open("wb")
         self.process = subprocess.Popen(
             [sys.executable, "-m", "zl_probe.server", str(theirs.fileno()), arguments],

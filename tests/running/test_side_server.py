@@ -214,6 +214,38 @@ def test_news_of_an_unknown_run_is_passed_over(tmp_path: Path) -> None:
     with_server(simulated(tmp_path), body)
 
 
+def test_the_time_of_a_run_that_waits_counts_from_when_it_is_let_in(tmp_path: Path) -> None:
+    async def body(server: SideServer) -> None:
+        entered = asyncio.Event()
+        running = asyncio.create_task(server.run(Path("waits"), 0.02, entered))
+        done, _ = await asyncio.wait([running], timeout=0.2)
+        assert not done
+        entered.set()
+        assert (await running).kind == "timeout"
+
+    with_server(simulated(tmp_path), body)
+
+
+def test_a_run_that_ends_before_it_is_let_in_has_ended(tmp_path: Path) -> None:
+    async def body(server: SideServer) -> None:
+        assert await server.run(Path("code:3"), LIMIT, asyncio.Event()) == ProcessOutcome("exited", 3)
+
+    with_server(simulated(tmp_path), body)
+
+
+def test_a_run_that_is_cancelled_while_it_waits_is_killed(tmp_path: Path) -> None:
+    async def body(server: SideServer) -> None:
+        task = asyncio.create_task(server.run(Path("waits"), LIMIT, asyncio.Event()))
+        done, _ = await asyncio.wait([task], timeout=0.1)
+        assert not done
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        assert "asked to kill 1" in (tmp_path / "before.log").read_text()
+
+    with_server(simulated(tmp_path), body)
+
+
 def test_a_cancelled_run_is_killed(tmp_path: Path) -> None:
     async def body(server: SideServer) -> None:
         task = asyncio.create_task(server.run(Path("wait"), LIMIT))

@@ -22,6 +22,12 @@ class Player:
         self.keeper, self.side, self.log = keeper, side, log
 
     async def come(self) -> None:
+        """Connect, and be let in."""
+        await self.connect()
+        self.say(ready=True)
+        assert (await self.hear())["do"] == "enter"
+
+    async def connect(self) -> None:
         self.reader, self.writer = await asyncio.open_unix_connection("\0" + self.keeper.socket)
         self.say(side=self.side, pid=1)
 
@@ -86,8 +92,50 @@ def test_each_prepares_and_then_they_take_turns_abba() -> None:
     assert kept == KeptTurns("", {})
     row = [("after", "prepare"), ("before", "prepare"), ("after", "turn"), ("before", "turn"), ("before", "turn"),
            ("after", "turn")]  # fmt: skip
-    orders = [one for one in log if one[1] != "next"]
+    orders = [one for one in log if one[1] not in ("enter", "next")]
     assert orders == row * 2
+
+
+def test_nobody_is_let_in_before_turns_are_kept() -> None:
+    async def body() -> None:
+        async with TurnKeeper() as keeper:
+            before, after = Player(keeper, "before", []), Player(keeper, "after", [])
+            for player in (before, after):
+                await player.connect()
+                player.say(ready=True)
+            hearing = [asyncio.create_task(player.hear()) for player in (before, after)]
+            answered, _ = await asyncio.wait(hearing, timeout=0.1)
+            assert not answered
+            keeping = asyncio.create_task(keeper.keep(TurnOrder(lambda _: True, lambda _: "before")))
+            assert await asyncio.gather(*hearing) == [{"do": "enter"}] * 2
+            before.end()
+            after.end()
+            assert await keeping == KeptTurns("", {})
+
+    asyncio.run(asyncio.wait_for(body(), LIMIT))
+
+
+def test_a_side_that_ends_before_it_is_ready_frees_the_one_that_waits_to_be_let_in() -> None:
+    async def ends(side: Player) -> None:
+        await side.connect()
+
+    async def stays(side: Player) -> None:
+        await side.come()
+        assert (await side.row())["do"] == "leave"
+
+    for plays, gone in (((ends, stays), "before"), ((stays, ends), "after")):
+        kept, _ = keep(*plays)
+        assert f"{gone} has ended" in kept.lost
+
+
+def test_a_row_before_the_side_was_let_in_loses_the_pair() -> None:
+    async def rushes(side: Player) -> None:
+        await side.connect()
+        side.say(row=KEY)
+        assert (await side.hear())["do"] == "leave"
+
+    kept, _ = keep(rushes, rushes)
+    assert "came to a row before it was let in" in kept.lost
 
 
 def test_the_card_is_said_to_be_loaded_since_the_turn_before() -> None:
@@ -210,7 +258,7 @@ def test_a_side_that_never_comes_frees_the_other_and_one_that_comes_late_is_sent
             keeper.ended("after")
             assert (await early.hear())["do"] == "leave"
             assert (await keeping).lost
-            await late.come()
+            await late.connect()
             assert (await late.hear())["do"] == "leave"
             early.end()
             late.end()

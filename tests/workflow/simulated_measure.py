@@ -54,6 +54,12 @@ class Happening:
     """How many further processes are on the card."""
     other_code: bool = False
     """Its kernels are not those that were screened."""
+    direct: bool = False
+    """All of its rows are timed by do_bench, which measures the host."""
+    dies_waiting: bool = False
+    """It ends before it is let in."""
+    meets: tuple[str, int] | None = None
+    """It takes its first turn when processes of that operator's round are there."""
     hangs: bool = False
     """It never comes to a row, until it is killed for the time that it took."""
 
@@ -74,6 +80,12 @@ class World:
     given: list[Given] = field(default_factory=list)
     timing: dict[str, int] = field(default_factory=dict)
     """By card, how many processes time something at this moment."""
+    alive: list[tuple[str, int, Side]] = field(default_factory=list)
+    """(operator, round, side) of the processes that there are at this moment."""
+    using: list[tuple[str, str, int, Side]] = field(default_factory=list)
+    """(card, operator, round, side) of those that may use the card at this moment."""
+    beside: set[tuple[str, int, str, int]] = field(default_factory=set)
+    """(operator, round) whose turns were taken while (operator, round) had started up and waited."""
     target: str = "cuda:90"
     lost_after_round: int | None = None
     """The last round after which a card still answers."""
@@ -102,7 +114,9 @@ class MeasuringSides(SimulatedServers):
             return ProcessOutcome("exited", 70)
         return await super().target(out, timeout)
 
-    async def run(self, side: Side, input_file: Path, timeout: float) -> ProcessOutcome:
+    async def run(
+        self, side: Side, input_file: Path, timeout: float, entered: asyncio.Event | None = None
+    ) -> ProcessOutcome:
         assert self.world is not None
         given = json.loads(input_file.read_text(encoding="utf-8"))
         number = _round(input_file)
@@ -111,10 +125,19 @@ class MeasuringSides(SimulatedServers):
         world.ran.append((self.card, operator, number, side))
         world.given.append(given)
         process = SimulatedProcess(world, self.card, given, number, world.happens(operator, number, attempt, side))
+        where = (operator, number, side)
+        world.alive.append(where)
+        running = asyncio.create_task(process.run())
+        waiting = asyncio.create_task(asyncio.sleep(0) if entered is None else entered.wait())
         try:
-            await asyncio.wait_for(process.run(), timeout if process.happening.hangs else 30)
+            await asyncio.wait((running, waiting), return_when="FIRST_COMPLETED")  # its time counts from there
+            await asyncio.wait_for(running, timeout if process.happening.hangs else 30)
         except TimeoutError:
             return ProcessOutcome("timeout", detail=f"more than {timeout:g} s")
+        finally:
+            waiting.cancel()
+            running.cancel()
+            world.alive.remove(where)
         return process.outcome
 
 
@@ -135,6 +158,30 @@ class SimulatedProcess:
         if self.happening.hangs:
             await asyncio.sleep(60)
         channel = await self._connect() if given.get("turns") else None
+        if channel is None:
+            return await self._use_card(None)
+        if not await self._enters(channel):
+            channel[1].close()
+            return None
+        where = (self.card, given["operator"], self.number, given["side"])
+        assert {one[1:3] for one in self.world.using if one[0] == self.card} <= {where[1:3]}  # one pair at a time
+        self.world.using.append(where)
+        try:
+            return await self._use_card(channel)
+        finally:
+            self.world.using.remove(where)
+
+    async def _enters(self, channel: Any) -> bool:
+        reader, writer = channel
+        if self.happening.dies_waiting:
+            self.outcome = ProcessOutcome("signal", 9)
+            return False
+        writer.write(b'{"ready": true}\n')
+        line = await reader.readline()
+        return bool(line) and json.loads(line)["do"] == "enter"
+
+    async def _use_card(self, channel: Any) -> None:
+        given = self.given
         if given.get("timing"):
             self._say("card", name="Simulated H1", uuid=self.card, driver="1", processes=[])
         for place, row in enumerate(self.world.rows[given["operator"]]):
@@ -188,7 +235,8 @@ class SimulatedProcess:
     async def _timed(self, row: SimulatedRow, place: int, channel: Any) -> bool:
         """Time a row, alone or in turns; False when the process ends there."""
         avoid = (self.given.get("continue") or {}).get("avoid") or {}
-        methods = [name for name in ("graph", "queued") if name not in avoid.get(str(place), ())]
+        usual = ("direct",) if self.happening.direct else ("graph", "queued")
+        methods = [name for name in usual if name not in avoid.get(str(place), ())]
         if channel is None:
             if self._abandons(row, place, methods[0]):
                 return False
@@ -229,6 +277,10 @@ class SimulatedProcess:
         busy = self.world.timing
         busy[self.card] = busy.get(self.card, 0) + 1
         assert busy[self.card] == 1  # nothing is timed beside it
+        while self.happening.meets is not None and all(one[:2] != self.happening.meets for one in self.world.alive):
+            await asyncio.sleep(0.001)
+        others = {one[:2] for one in self.world.alive if one[:2] != (operator, self.number)}
+        self.world.beside |= {(operator, self.number, *other) for other in others}
         await asyncio.sleep(0)
         busy[self.card] -= 1
         self.world.turns.append((operator, row.detail, self.number, side))

@@ -63,7 +63,7 @@ class Machine:
         settled: dict[str, Any] = {
             "root": self.root, "request": request, "screen": screen, "timing": Timing("graph", "cold"), "named": named,
             "rounds": 3, "delta": 0.01, "budget": None, "seed": 7, "seed_given": True, "alternate": "turns",
-            "resume": False,
+            "ahead": True, "resume": False,
         }  # fmt: skip
         return MeasurePlan(**{**settled, **changed})
 
@@ -180,6 +180,20 @@ def test_a_line_has_everything_that_it_was_measured_by(machine: Machine) -> None
     assert {"ttgir", "mubin"} <= kernel.keys()
     assert len(line["turns"]) == 2
     assert line["others"] == [{"pid": 100, "name": "other", "used_mib": 1}]
+
+
+def test_what_each_operator_cost_is_told_and_recorded(machine: Machine) -> None:
+    machine.world.happens = only("one", 2, "before", Happening(dies_at=0))
+    result = machine.measure()
+    lines = [*machine.lines("pair"), *machine.lines("dropped")]
+    assert len(lines) == 2 * 3 + 1
+    spent = {name: sum(line["seconds"] for line in lines if line["entry"] == name) for name in ("one", "two")}
+    told = {line["entry"]: line for line in machine.lines("operator")}
+    assert {name: line["seconds"] for name, line in told.items()} == pytest.approx(spent, abs=0.001)
+    assert {name: line["rows"] for name, line in told.items()} == {"one": len(ONE), "two": len(TWO)}
+    (whole,) = machine.lines("whole")
+    assert whole["seconds"] == pytest.approx(sum(spent.values()), abs=0.001)
+    assert any(note.startswith("measuring took") and "one " in note and "two " in note for note in result.notes)
 
 
 def test_judge_reads_what_was_measured(machine: Machine) -> None:

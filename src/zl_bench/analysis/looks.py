@@ -30,12 +30,13 @@ class LookedAt:
 def judge_looks(rounds: Rounds, planned: int, delta: float) -> LookedAt:
     """Judge what there is of a measurement that was planned with so many rounds, for changes of at least `delta` (a share).
 
-    Looks come when their number of rounds is there. One that ended before its last look, by a budget or by hand, is looked at
-    once more at the rate of the last, with what it has.
+    Looks come when their number of rounds is there. One that ended between two, by a budget or by hand, is given the next one
+    early, with what it has and at that look's rate; one that ended at a look has used no later one.
     """
     there = len(rounds.numbers)
     looks = looks_for(planned)
-    taken = [look for look in looks[:-1] if look.rounds < there] + [Look(there, looks[-1].q)]
+    next_one = next((look for look in looks if look.rounds >= there), looks[-1])
+    taken = [look for look in looks if look.rounds < min(there, next_one.rounds)] + [Look(there, next_one.q)]
     seen = [judge(rounds.first_rounds(look.rounds), level=look.q, delta=delta) for look in taken]
     last = seen[-1]
     if not last.trusted or len(seen) == 1:

@@ -45,6 +45,8 @@ if TYPE_CHECKING:  # SciPy takes a second to import, which no other command shou
     from zl_bench.workflow.measure_plan import MeasurePlan
 
 SEEDS = 1 << 32
+PROCESSORS = 4
+"""For each card: two processes that take turns, and two that start up meanwhile."""
 WORDS = ("FASTER", "SLOWER", "NO_CHANGE", "INCONCLUSIVE", "LAUNCH_BOUND", "UNTRUSTED")
 """What --fail-on may name: the verdicts that say something of changed rows, and the one on the whole run."""
 
@@ -69,6 +71,12 @@ WORDS = ("FASTER", "SLOWER", "NO_CHANGE", "INCONCLUSIVE", "LAUNCH_BOUND", "UNTRU
     show_default=True,
     help="Have the two sides' processes take turns at each row, or run them one after the other, in alternating order.",
 )
+@click.option(
+    "--ahead/--no-ahead",
+    default=None,
+    help="Have the next pair start up while one is measured, as far as it needs nothing of the card. Done unless given where "
+    "there are four processors for each card.",
+)
 @click.option("--resume", is_flag=True, help="Go on with the rounds that the root has.")
 @click.option("--fail-on", multiple=True, type=click.Choice(WORDS), help="Exit 10 if this verdict occurs. Repeatable.")
 @cards_option
@@ -90,6 +98,7 @@ def measure(
     budget: float | None,
     seed: int | None,
     alternate: str,
+    ahead: bool | None,
     resume: bool,
     fail_on: tuple[str, ...],
     cards: str | None,
@@ -127,11 +136,11 @@ def measure(
         raise SystemExit(ExitCode.OK)
     if resume and not (root / MEASURE_RECORD_FILE).exists():
         raise UsageError(f"--resume: {root} has no measured rounds to go on with. Leave out --resume to start.")
-    plan = _plan(
+    plan = plan_of(
         root, request, vendor=vendor, cards=cards, wait=wait, timing=timing, l2=l2, env=parse_assignments(env),
         timeout=timeout, memory=memory, python=python, resume=resume, named=operators, rounds=rounds, delta=delta,
         budget=None if budget is None else budget * 60, seed=secrets.randbelow(SEEDS) if seed is None else seed,
-        seed_given=seed is not None, alternate=alternate,
+        seed_given=seed is not None, alternate=alternate, ahead=ahead,
     )  # fmt: skip
     _measure(plan, fail_on)
 
@@ -191,7 +200,7 @@ def _screened(root: Path) -> tuple[ScreenRequest, list[OperatorVerdict]]:
     return request, ScreenRecord(root).finished()
 
 
-def _plan(
+def plan_of(
     root: Path,
     request: ScreenRequest,
     *,
@@ -205,8 +214,10 @@ def _plan(
     memory: float | None,
     python: str | None,
     resume: bool,
+    ahead: bool | None,
     **asked: Any,
 ) -> MeasurePlan:
+    """How a screened root is measured on the cards that are meant; `asked` are the plan's fields that nothing is made of."""
     from zl_bench.workflow.measure_plan import MeasurePlan, screen_again, suite_of
 
     config = configuration()
@@ -232,4 +243,6 @@ def _plan(
         resume=resume,
         command=typed_command(),
     )
-    return MeasurePlan(root=root, request=request, screen=screen, timing=how, resume=resume, **asked)
+    if ahead is None:
+        ahead = len(os.sched_getaffinity(0)) >= PROCESSORS * len(chosen.cards)
+    return MeasurePlan(root=root, request=request, screen=screen, timing=how, resume=resume, ahead=ahead, **asked)

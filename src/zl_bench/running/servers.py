@@ -43,7 +43,9 @@ class SideServers:
                 raise result
         return {side: self._servers[side].versions for side in self.plans}
 
-    async def run(self, side: Side, input_file: Path, timeout: float) -> ProcessOutcome:
-        """Run one case on its side."""
+    async def run(
+        self, side: Side, input_file: Path, timeout: float, entered: asyncio.Event | None = None
+    ) -> ProcessOutcome:
+        """Run one case on its side; its time counts from when `entered` is set, if that is given."""
         server = await self.server(side)
-        return await server.run(input_file, timeout)
+        return await server.run(input_file, timeout, entered)

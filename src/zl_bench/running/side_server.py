@@ -30,7 +30,8 @@ KERNEL_KILLS = "perhaps by the kernel, which killed for lack of memory meanwhile
 class SidePlan:
     """How one side's processes are started.
 
-    `modules` are imported once, in the parent of all runs, and the stand-in for `target` is installed there. `memory` is
+    `modules` are imported once, in the parent of all runs, and the stand-in for `target` is installed there. With `device`,
+    torch's module for a card, they are imported without touching it, and left to each run where that can not be. `memory` is
     what each run may take, in bytes. `caches` is a folder for what importing them writes; every run has caches of its own.
     `held` are files to be kept open, because a lock is held by having them open.
     """
@@ -41,6 +42,7 @@ class SidePlan:
     log: Path
     target: str | None = None
     modules: tuple[str, ...] = ()
+    device: str = ""
     memory: int | None = None
     caches: Path | None = None
     held: tuple[int, ...] = ()
@@ -58,7 +60,8 @@ class SidePlan:
         """What the server is told when it starts."""
         limit = {} if self.memory is None else {"memory": self.memory}
         held = {"held": self.held} if self.held else {}
-        return {"modules": self.modules, "target": self.target, **limit, **held}
+        device = {"device": self.device} if self.device else {}
+        return {"modules": self.modules, "target": self.target, **limit, **held, **device}
 
 
 class SideServer:
@@ -123,10 +126,15 @@ class SideServer:
         """Whether it can take runs."""
         return self._listener is not None and not self._listener.done()
 
-    async def run(self, input_file: Path, timeout: float) -> ProcessOutcome:
-        """Run one case in a child and say how its process ended; it never outlives the call."""
-        started = time.monotonic()
+    async def run(self, input_file: Path, timeout: float, entered: asyncio.Event | None = None) -> ProcessOutcome:
+        """Run one case in a child and say how its process ended; it never outlives the call.
+
+        With `entered` its time counts from when that is set: until then it starts up, and waits for others.
+        """
         number, end = self._send({"op": "run", "input": str(input_file)})
+        if entered is not None:
+            await self._waited(number, end, entered)
+        started = time.monotonic()
         outcome = await self._ended(number, end, timeout)
         return replace(outcome, seconds=round(time.monotonic() - started, 3))
 
@@ -169,6 +177,17 @@ class SideServer:
         self._ends[self._count] = end
         self._writer.write(json.dumps({**message, "id": self._count}).encode() + b"\n")
         return self._count, end
+
+    async def _waited(self, number: int, end: asyncio.Future[dict[str, Any]], entered: asyncio.Event) -> None:
+        """Wait until the event is set, or the run has ended before."""
+        waiting = asyncio.create_task(entered.wait())
+        try:
+            await asyncio.wait((waiting, end), return_when=asyncio.FIRST_COMPLETED)
+        except asyncio.CancelledError:
+            await self._kill(number, end)
+            raise
+        finally:
+            waiting.cancel()
 
     async def _ended(self, number: int, end: asyncio.Future[dict[str, Any]], timeout: float) -> ProcessOutcome:
         try:

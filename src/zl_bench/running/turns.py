@@ -1,8 +1,9 @@
 """Keeps the gate at which the two sides' processes of a round meet, and says whose turn it is. Protocol: zl_probe/wire.py.
 
-At each timed row both sides must arrive. Then one prepares, then the other, then they time it in the order ABBA: nothing of
-ours uses the card beside a turn. An abstract socket (Linux) leaves no file behind and knows no longest path; whoever connects
-must be of this user and say which side it is. A side that ends ends the other's waiting: the pair is lost, with its reason.
+Both sides wait to be let in where they would first use the card. At each timed row both must arrive. Then one prepares, then
+the other, then they time it in the order ABBA: nothing of ours uses the card beside a turn. An abstract socket (Linux) leaves
+no file behind and knows no longest path; whoever connects must be of this user and say which side it is. A side that ends ends
+the other's waiting: the pair is lost, with its reason.
 """
 
 from __future__ import annotations
@@ -91,8 +92,9 @@ class TurnKeeper:
         self._ends[side].over()
 
     async def keep(self, order: TurnOrder) -> KeptTurns:
-        """Hand out turns until both sides have ended, or one can not go on; then the other is told to leave."""
+        """Let both sides in, and hand out turns until both have ended, or one can not go on: then the other is to leave."""
         try:
+            await asyncio.gather(*map(self._let_in, SIDES))
             while await self._row(order):
                 pass
         except _Lost as lost:
@@ -100,6 +102,17 @@ class TurnKeeper:
             for side in SIDES:
                 await self._leave(side)
         return KeptTurns(self._lost, self._passed)
+
+    async def _let_in(self, side: Side) -> None:
+        """Wait until the side is ready, and let it use the card; that one has ended before is noticed at its first row."""
+        end = self._ends[side]
+        message = await end.heard.get()
+        if message is None:
+            end.heard.put_nowait(None)
+        elif "ready" in message:
+            await self._tell(side, do="enter")
+        else:
+            raise _Lost(f"the {side} side came to a row before it was let in")
 
     async def _row(self, order: TurnOrder) -> bool:
         """One row; False when both sides have come to their ends."""

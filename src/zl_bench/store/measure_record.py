@@ -5,6 +5,9 @@
     pair      closes the round lines of one node in one round: without it they are an interrupted write's, and do not count
     dropped   a pair that was measured and can not be used, and why
     stopped   an operator that must not be measured any further, and why
+    operator  what measuring an operator has taken so far, in seconds, dropped pairs included; each command that comes to its
+              end writes one, and the last of each holds
+    whole     the same of all operators
 
 Lines of a pair are written together and are on disk before the pair counts as finished.
 """
@@ -63,6 +66,15 @@ class Recorded:
     def finished(self) -> frozenset[PairPlace]:
         """The pairs that need not be measured any more."""
         return frozenset(map(PairPlace.of, self.pairs))
+
+    @property
+    def seconds(self) -> dict[str, float]:
+        """By operator entry, what measuring it took, dropped pairs included."""
+        spent: dict[str, float] = {}
+        for line in (*self.pairs, *self.dropped):
+            entry = str(line["entry"])
+            spent[entry] = spent.get(entry, 0.0) + float(line.get("seconds") or 0.0)
+        return spent
 
     def medians(self) -> tuple[RoundMedian, ...]:
         """The rows as the statistics take them."""
@@ -134,6 +146,18 @@ class MeasureRecord:
     def add_stopped(self, place: PairPlace, why: str) -> None:
         """An operator that must not be measured any further."""
         self._append({RECORD: "stopped", **place.fields, "why": why})
+
+    def add_costs(self, recorded: Recorded) -> None:
+        """What measuring has taken, by what is recorded."""
+        rows: dict[str, set[RowKey]] = {}
+        for line in recorded.rows:
+            rows.setdefault(str(line["entry"]), set()).add(row_of(line))
+        spent = recorded.seconds
+        lines = [
+            {RECORD: "operator", "entry": entry, "rows": len(rows.get(entry, ())), "seconds": round(seconds, 3)}
+            for entry, seconds in spent.items()
+        ]
+        self._append(*lines, {RECORD: "whole", "seconds": round(sum(spent.values()), 3)})
 
     def _append(self, *lines: Line) -> None:
         text = "\n".join(json.dumps(line, separators=(",", ":"), default=str) for line in lines)

@@ -5,8 +5,8 @@ that were screened, run round after round in an order of chance, and judge what 
 
 A round of a case is a fresh pair of processes on one card: that pair is what n counts (`measure_pair`). All cases of a round
 are shuffled by the seed, alike for both sides, since a case is a pair; rows inside a case follow the benchmark's own loop,
-which is the suite's code and not ours to shuffle, so a row has the same neighbours in every round, and on both sides. The
-processes of a pair start up while nothing is timed: a round that started during another would disturb what it is to improve.
+which is the suite's code and not ours to shuffle, so a row has the same neighbours in every round, and on both sides. While
+one pair is measured, the next one starts up, as far as that needs nothing of the card (`measure_rounds`).
 """
 
 from __future__ import annotations
@@ -20,9 +20,10 @@ from pathlib import Path
 from typing import Any
 
 from zl_bench.analysis.round_order import shuffled
-from zl_bench.analysis.wording import counted
+from zl_bench.analysis.wording import counted, one_line
 from zl_bench.errors import EnvironmentUnfit, UsageError
-from zl_bench.model import OperatorVerdict
+from zl_bench.fleet.pool import HeldCard
+from zl_bench.model import OperatorVerdict, Side
 from zl_bench.reports.progress import ProgressReporter
 from zl_bench.reports.rounds_view import RoundsView, rounds_view
 from zl_bench.reports.summary import tsv
@@ -33,6 +34,7 @@ from zl_bench.store.measure_record import MeasureRecord, Recorded
 from zl_bench.store.screen import ScreenRecord
 from zl_bench.suites.base import Entry
 from zl_bench.workflow.liveness import card_target
+from zl_bench.workflow.measure_ahead import Task
 from zl_bench.workflow.measure_pair import PairOfRuns
 from zl_bench.workflow.measure_plan import (
     MeasurePlan,
@@ -44,7 +46,7 @@ from zl_bench.workflow.measure_plan import (
     require_same_measurement,
 )
 from zl_bench.workflow.measure_result import MeasureResult, result_of
-from zl_bench.workflow.measure_rounds import Rounds, Task
+from zl_bench.workflow.measure_rounds import Rounds
 from zl_bench.workflow.measure_work import Code, Work, as_the_card_says, choose, entries_of, find_work
 from zl_bench.workflow.screen import pair_settings, screen, side_plans
 from zl_bench.workflow.workers import CardWorkers
@@ -70,9 +72,10 @@ async def measure(plan: MeasurePlan, progress: ProgressReporter) -> MeasureResul
         progress.note(note)
     if not work.nodes:
         return MeasureResult(None, {}, (*work.notes, *work.failures), work.failures)
-    async with _workers(plan, progress) as workers:
+    async with _workers(plan, progress, imports=True) as workers:
         versions = await workers.servers.start()
         require_same_builds(plan, versions)
+        _note_imports(versions, progress)
         plan = _with_recorded_seed(plan, recorded)
         recorded = _opened(plan, record, recorded, header_of(plan, versions, work.entries))
         rounds = Rounds(
@@ -82,12 +85,14 @@ async def measure(plan: MeasurePlan, progress: ProgressReporter) -> MeasureResul
             common_fields(plan, versions),
             progress,
             rounds=plan.rounds,
+            cards=len(plan.screen.cards),
             deadline=deadline,
-            stopped=recorded.stopped,
+            ahead=plan.ahead and plan.alternate == "turns",
+            recorded=recorded,
         )
         tasks = _tasks(work, plan, recorded)
         progress.expect(len(tasks))
-        await workers.work(tasks, rounds.one)
+        await workers.share(tasks, rounds.on_card)
     return _concluded(plan, record, rounds, work)
 
 
@@ -124,11 +129,26 @@ def _to_repeat(plan: MeasurePlan, verdicts: Sequence[OperatorVerdict], code: Cod
     return tuple(dict.fromkeys((*entries_of(plan.root, verdicts, plan.named), *work.entries)))
 
 
-def _workers(plan: MeasurePlan, progress: ProgressReporter) -> CardWorkers:
-    """The plan's cards with both sides on them, noted in the measured root, wherever its pairs are screened again."""
-    return CardWorkers(
-        replace(plan.screen, root=plan.root), progress, lambda held: SideServers(side_plans(plan.screen, held))
-    )
+def _workers(plan: MeasurePlan, progress: ProgressReporter, *, imports: bool = False) -> CardWorkers:
+    """The plan's cards with both sides on them, noted in the measured root, wherever its pairs are screened again.
+
+    With `imports` a side imports the suite's modules once, for all of its runs.
+    """
+    suite, device = plan.screen.suite, plan.screen.backend.torch_device
+
+    def servers(held: HeldCard) -> SideServers:
+        sides = side_plans(plan.screen, held)
+        if imports:
+            sides = {side: replace(one, modules=suite.modules, device=device) for side, one in sides.items()}
+        return SideServers(sides)
+
+    return CardWorkers(replace(plan.screen, root=plan.root), progress, servers)
+
+
+def _note_imports(versions: Mapping[Side, Mapping[str, Any]], progress: ProgressReporter) -> None:
+    why = next((str(found["not_imported"]) for found in versions.values() if found.get("not_imported")), "")
+    if why:
+        progress.note(f"each process imports the suite's library for itself, which takes longer: {one_line(why)}")
 
 
 async def _require_target(plan: MeasurePlan, progress: ProgressReporter) -> None:
@@ -174,6 +194,8 @@ def _concluded(plan: MeasurePlan, record: MeasureRecord, rounds: Rounds, work: W
     recorded = record.read()
     if recorded is None:
         raise UsageError(f"{record.path} is gone; nothing can be judged. Measure again.")
+    if recorded.pairs or recorded.dropped:
+        record.add_costs(recorded)
     failed = [*work.failures, *(f"{entry} {case}: given up: {why}" for (entry, case), why in rounds.given_up.items())]
     notes = list(work.notes)
     if rounds.given_up:

@@ -1,12 +1,15 @@
 """One pair of a measurement: a fresh process of each side on one card, which time the same rows.
 
-With `turns` both are resident and meet at each row (`running/turns.py`). With `processes` one runs after the other, as a pair
-of a screen does, and only the order of the two alternates from round to round: a contrast, to see what turn-taking does.
+With `turns` both are resident and meet at each row (`running/turns.py`). They start up as soon as the pair is made, and wait
+where they would first use the card until it is measured: the pair before may still be on it. With `processes` one runs after
+the other, as a pair of a screen does, and only the order of the two alternates from round to round: a contrast, to see what
+turn-taking does.
 """
 
 from __future__ import annotations
 
 import asyncio
+import shutil
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -58,31 +61,90 @@ class RanPair:
     seconds: float
 
 
-async def run_pair(
-    node: NodeToMeasure, number: int, how: PairOfRuns, servers: SideServers, known: Continuation | None
-) -> RanPair:
-    """Run both sides of a node in that round. `known` is what earlier pairs of it have learnt about its calls."""
-    start, started = time.monotonic(), datetime.now().astimezone().isoformat(timespec="milliseconds")
-    plans = {side: _plan(node, number, side, how, known) for side in SIDES}
-    kept = KeptTurns("", {})
-    if how.alternate == "turns":
-        outcomes, kept = await _in_turns(node, number, plans, how, servers)
-    else:
-        first = first_process(how.seed, number, f"{node.entry.text} {node.node}")
-        outcomes = {side: await _run(plans[side], how, servers) for side in (first, OTHER[first])}
-    asked = AskedTiming(how.timing.method, how.timing.l2)
-    sides = {side: read_run(plans[side].directory, node.node, side, outcomes[side]) for side in SIDES}
-    timed = {side: read_timed_run(plans[side].directory, asked) for side in SIDES}
-    learnt = _learnt(timed, known)
-    return RanPair(
-        sides=sides,
-        timed=timed,
-        lost=_why_lost(sides, timed, kept),
-        continuation=learnt,
-        passed=kept.passed,
-        started=started,
-        seconds=round(time.monotonic() - start, 3),
-    )
+class StartedPair:
+    """Both sides of a node in one round. Make it within a running loop, and `close` it whatever happens.
+
+    `known` is what earlier pairs of the node have learnt about its calls.
+    """
+
+    def __init__(
+        self, node: NodeToMeasure, number: int, how: PairOfRuns, servers: SideServers, known: Continuation | None
+    ):
+        self.known = known
+        self._node = node
+        self._number = number
+        self._how = how
+        self._servers = servers
+        self._entered = asyncio.Event()
+        self._plans = {side: _plan(node, number, side, how, known) for side in SIDES}
+        self._going = asyncio.create_task(self._in_turns()) if how.alternate == "turns" else None
+
+    async def measured(self) -> RanPair:
+        """Let both sides use the card, and wait until they have ended. Raises the errors of the family, and OSError."""
+        start, started = time.monotonic(), datetime.now().astimezone().isoformat(timespec="milliseconds")
+        self._entered.set()
+        kept = KeptTurns("", {})
+        if self._going is not None:
+            outcomes, kept = await self._going
+        else:
+            first = first_process(self._how.seed, self._number, f"{self._node.entry.text} {self._node.node}")
+            outcomes = {side: await self._run(self._plans[side]) for side in (first, OTHER[first])}
+        asked = AskedTiming(self._how.timing.method, self._how.timing.l2)
+        folders = {side: self._plans[side].directory for side in SIDES}
+        sides = {side: read_run(folders[side], self._node.node, side, outcomes[side]) for side in SIDES}
+        timed = {side: read_timed_run(folders[side], asked) for side in SIDES}
+        return RanPair(
+            sides=sides,
+            timed=timed,
+            lost=_why_lost(sides, timed, kept),
+            continuation=_learnt(timed, self.known),
+            passed=kept.passed,
+            started=started,
+            seconds=round(time.monotonic() - start, 3),
+        )
+
+    async def close(self) -> None:
+        """End what is left of its processes; of one that was never measured nothing stays."""
+        if self._going is None:
+            return
+        self._going.cancel()
+        await asyncio.gather(self._going, return_exceptions=True)
+        if not self._entered.is_set():
+            for plan in self._plans.values():
+                await asyncio.to_thread(shutil.rmtree, plan.directory, ignore_errors=True)
+
+    async def _in_turns(self) -> tuple[dict[Side, ProcessOutcome], KeptTurns]:
+        order = TurnOrder(
+            lambda key: key in self._node.rows, lambda key: first_at_row(self._how.seed, self._number, key)
+        )
+        outcomes: dict[Side, ProcessOutcome] = {}
+        async with TurnKeeper() as keeper:
+
+            async def one(side: Side) -> None:
+                turns = TakingTurns(keeper.socket, EACH, self._how.runs.timeout)
+                try:
+                    outcomes[side] = await self._run(replace(self._plans[side], turns=turns))
+                finally:
+                    keeper.ended(side)
+
+            async def keep() -> KeptTurns:
+                await self._entered.wait()
+                return await keeper.keep(order)
+
+            try:
+                async with asyncio.TaskGroup() as group:
+                    keeping = group.create_task(keep())
+                    for side in SIDES:
+                        group.create_task(one(side))
+            except* (ZlBenchError, OSError) as errors:
+                raise errors.exceptions[0] from None
+        return outcomes, keeping.result()
+
+    async def _run(self, plan: RunPlan) -> ProcessOutcome:
+        environment = self._servers.plans[plan.side].environment
+        outcome = await self._servers.run(plan.side, prepare(plan, environment), self._how.runs.timeout, self._entered)
+        write_outcome(plan.directory, outcome)
+        return outcome
 
 
 def first_side(node: NodeToMeasure, number: int, how: PairOfRuns, key: RowKey) -> Side:
@@ -90,36 +152,6 @@ def first_side(node: NodeToMeasure, number: int, how: PairOfRuns, key: RowKey) -
     if how.alternate == "turns":
         return first_at_row(how.seed, number, key)
     return first_process(how.seed, number, f"{node.entry.text} {node.node}")
-
-
-async def _in_turns(
-    node: NodeToMeasure, number: int, plans: Mapping[Side, RunPlan], how: PairOfRuns, servers: SideServers
-) -> tuple[dict[Side, ProcessOutcome], KeptTurns]:
-    order = TurnOrder(lambda key: key in node.rows, lambda key: first_at_row(how.seed, number, key))
-    outcomes: dict[Side, ProcessOutcome] = {}
-    async with TurnKeeper() as keeper:
-
-        async def one(side: Side) -> None:
-            turns = TakingTurns(keeper.socket, EACH, how.runs.timeout)
-            try:
-                outcomes[side] = await _run(replace(plans[side], turns=turns), how, servers)
-            finally:
-                keeper.ended(side)
-
-        try:
-            async with asyncio.TaskGroup() as group:
-                keeping = group.create_task(keeper.keep(order))
-                for side in SIDES:
-                    group.create_task(one(side))
-        except* (ZlBenchError, OSError) as errors:
-            raise errors.exceptions[0] from None
-    return outcomes, keeping.result()
-
-
-async def _run(plan: RunPlan, how: PairOfRuns, servers: SideServers) -> ProcessOutcome:
-    outcome = await servers.run(plan.side, prepare(plan, servers.plans[plan.side].environment), how.runs.timeout)
-    write_outcome(plan.directory, outcome)
-    return outcome
 
 
 def _plan(node: NodeToMeasure, number: int, side: Side, how: PairOfRuns, known: Continuation | None) -> RunPlan:

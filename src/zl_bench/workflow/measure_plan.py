@@ -46,6 +46,8 @@ class MeasurePlan:
     seed: int
     seed_given: bool
     alternate: Alternation
+    ahead: bool
+    """Whether a pair may start up while the one before is measured."""
     resume: bool
 
 
@@ -137,6 +139,7 @@ def header_of(
         "alternate": plan.alternate,
         "method": plan.timing.method,
         "l2": plan.timing.l2,
+        "ahead": plan.ahead,
         "switch": plan.screen.switch.text,
         "card": ", ".join(sorted({card.name or card.vendor for card in plan.screen.cards})),
         "builds": {side: str(found["triton"]["library_sha256"]) for side, found in versions.items()},

@@ -111,9 +111,7 @@ def _untimed(recorded: Recorded) -> Iterator[str]:
 
 def _costs(recorded: Recorded) -> Iterator[str]:
     """What each operator took, dropped pairs included."""
-    seconds: dict[str, float] = defaultdict(float)
-    for line in (*recorded.pairs, *recorded.dropped):
-        seconds[str(line["entry"])] += float(line.get("seconds") or 0.0)
+    seconds = recorded.seconds
     if seconds:
         told = listed((f"{entry} {spent:.0f} s" for entry, spent in seconds.items()), shown=20)
         yield f"measuring took {sum(seconds.values()):.0f} s: {told}"

@@ -1,10 +1,15 @@
-"""The rounds of a measurement, pair by pair: run, check the code, check the card, keep or drop, repeat what was dropped."""
+"""The rounds of a measurement, pair by pair: run, check the code, check the card, keep or drop, repeat what was dropped.
+
+While a pair is measured, the next one of its card starts up, if every row of the case is known to be timed by graph: a graph
+is enqueued at once and times itself on the card, so what else the host does is not in it. Other methods have the host in what
+they measure, and are left alone; so is a case that no pair has measured yet.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import time
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -16,10 +21,11 @@ from zl_bench.model import SIDES, Side
 from zl_bench.reports.progress import ProgressReporter
 from zl_bench.running.planner import Continuation
 from zl_bench.running.servers import SideServers
-from zl_bench.store.measure_record import MeasureRecord, PairPlace
+from zl_bench.store.measure_record import MeasureRecord, Recorded
 from zl_bench.workflow.liveness import card_target
+from zl_bench.workflow.measure_ahead import Ahead, Task
 from zl_bench.workflow.measure_lines import beside, paired_times, round_lines
-from zl_bench.workflow.measure_pair import PairOfRuns, RanPair, run_pair
+from zl_bench.workflow.measure_pair import PairOfRuns, RanPair, StartedPair
 from zl_bench.workflow.measure_work import Code, NodeToMeasure
 
 MOST_FAILURES = 2
@@ -29,19 +35,6 @@ MOST_LEARNT = 12
 
 Case = tuple[str, str]
 """Operator entry and node."""
-
-
-@dataclass(frozen=True)
-class Task:
-    """One case in one round, from 1."""
-
-    node: NodeToMeasure
-    number: int
-
-    @property
-    def place(self) -> PairPlace:
-        """Where it stands in the record."""
-        return PairPlace(self.node.entry.text, self.node.node, self.number)
 
 
 @dataclass(frozen=True)
@@ -59,7 +52,9 @@ class _Ending:
 
 
 class Rounds:
-    """Runs pairs into a record. `deadline` is a moment of time.monotonic() after which none is begun."""
+    """Runs pairs into a record, on so many `cards`. `deadline` is a moment of time.monotonic() after which none is begun; with
+    `ahead` the next pair of a card may start up while one is measured.
+    """
 
     def __init__(
         self,
@@ -70,8 +65,10 @@ class Rounds:
         progress: ProgressReporter,
         *,
         rounds: int,
+        cards: int,
         deadline: float | None,
-        stopped: Mapping[str, str],
+        ahead: bool,
+        recorded: Recorded,
     ):
         self._how = how
         self._code = code
@@ -79,8 +76,10 @@ class Rounds:
         self._common = common
         self._progress = progress
         self._rounds = rounds
+        self._cards = cards
         self._deadline = deadline
-        self.stopped = dict(stopped)
+        self._ahead = ahead
+        self.stopped = dict(recorded.stopped)
         """By operator entry, why it launches other code than was screened."""
         self.given_up: dict[Case, str] = {}
         """Cases that fail, or are disturbed again and again; another command may try them again."""
@@ -91,21 +90,53 @@ class Rounds:
         self._disturbed: Counter[Case] = Counter()
         self._others: dict[str, int | None] = {}
         """By card, how many other processes are on it all along."""
+        self._by_graph: dict[Case, bool] = {}
+        """Whether all that was timed of a case was timed by graph."""
+        for line in recorded.rows:
+            self._note_method((str(line["entry"]), str(line["case"])), line)
 
-    async def one(self, task: Task, servers: SideServers) -> None:
-        """Run pairs of the task until one stands, or it is not worth another. Raises the errors of the family."""
+    async def on_card(self, waiting: deque[Task], servers: SideServers) -> None:
+        """Work on what is waiting, with the servers of one card, until nothing is left. Raises the errors of the family."""
+        async with Ahead(lambda task, known: StartedPair(task.node, task.number, self._how, servers, known)) as ahead:
+            while ahead.task is not None or waiting:
+                await self._one(ahead.task or waiting.popleft(), servers, ahead, waiting)
+
+    async def _one(self, task: Task, servers: SideServers, ahead: Ahead, waiting: deque[Task]) -> None:
+        """Run pairs of the task until one stands, or it is not worth another."""
         name = f"{task.node.text} round {task.number}"
         self._progress.started(name)
         while not (told := self._why_not(task)):
-            pair = await run_pair(task.node, task.number, self._how, servers, self._known.get(_case(task)))
+            started = await ahead.take(task, self._known.get(_case(task)))
+            try:
+                accompanied = self._begin_next(task, ahead, waiting)
+                pair = await started.measured()
+            finally:
+                await started.close()
             # Fingerprints are taken while nothing of this card is timed; other cards' pairs go on.
-            ending, told = await asyncio.to_thread(self._settle, task, pair)
+            ending, told = await asyncio.to_thread(self._settle, task, pair, accompanied)
             if ending.failed and pair.continuation is None:
                 await self._require_card(servers, ending.why)
             if not self._goes_on(task, pair, ending):
                 break
             self._progress.note(f"{name}: dropped and repeated: {one_line(ending.why)}")
+        if ahead.task is task:  # it was begun, and is not to be measured any more
+            await ahead.drop()
         self._progress.ended(name, f"{name}: {told}")
+
+    def _begin_next(self, task: Task, ahead: Ahead, waiting: deque[Task]) -> bool:
+        """Have the next task of the card start up, if that disturbs nothing, and no other card is left without one.
+
+        Whether there is one now.
+        """
+        case = _case(task)
+        undisturbed = self._ahead and self._by_graph.get(case, False) and case not in self._known
+        if undisturbed and ahead.task is None and len(waiting) >= self._cards and not self._why_not(waiting[0]):
+            following = waiting.popleft()
+            ahead.begin(following, self._known.get(_case(following)))
+        return ahead.task is not None
+
+    def _note_method(self, case: Case, line: Mapping[str, Any]) -> None:
+        self._by_graph[case] = self._by_graph.get(case, True) and line["method"] == "graph"
 
     async def _require_card(self, servers: SideServers, why: str) -> None:
         """Raise EnvironmentUnfit if the card has gone: it would fail case after case, and give them all up."""
@@ -148,7 +179,7 @@ class Rounds:
             )
         return case not in self.given_up
 
-    def _settle(self, task: Task, pair: RanPair) -> tuple[_Ending, str]:
+    def _settle(self, task: Task, pair: RanPair, accompanied: bool) -> tuple[_Ending, str]:
         """Judge a pair and put it into the record."""
         times = paired_times(task.node, pair)
         ending = self._ending(task.node, pair, times)
@@ -164,8 +195,11 @@ class Rounds:
             {"row": f"{key.operator} {key.dtype} {key.detail}", "why": why} for key, why in times.missing.items()
         ]
         opened = sorted({device for side in SIDES for device in pair.timed[side].opened})
-        about = {"started": pair.started, "seconds": pair.seconds, "missing": missing, "opened": opened}
+        about = {"started": pair.started, "seconds": pair.seconds, "missing": missing, "opened": opened,
+                 "accompanied": accompanied}  # fmt: skip
         self._record.add_pair(task.place, lines, about)
+        for line in lines:
+            self._note_method(_case(task), line)
         lost = f", {len(missing)} not timed ({listed(times.missing.values(), shown=1)})" if missing else ""
         return ending, f"{counted(len(times.rows), 'row')} in {pair.seconds:.1f} s{lost}"
 

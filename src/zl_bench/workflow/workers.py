@@ -52,20 +52,27 @@ class CardWorkers:
 
     async def work(self, items: Sequence[Item], work: Callable[[Item, SideServers], Awaitable[None]]) -> None:
         """Hand out what there is to do in order, each to the next worker that is free. The first error ends the others."""
-        waiting = deque(items)
 
-        async def until_none_is_left(servers: SideServers) -> None:
+        async def until_none_is_left(waiting: deque[Item], servers: SideServers) -> None:
             while waiting:
                 await work(waiting.popleft(), servers)
 
+        await self.share(items, until_none_is_left)
+
+    async def share(
+        self, items: Sequence[Item], on_card: Callable[[deque[Item], SideServers], Awaitable[None]]
+    ) -> None:
+        """Have every card take what it does next from the left of what is waiting. The first error ends the others."""
+        waiting = deque(items)
+
         async def first() -> None:
             async with self._first:  # whoever waits for this card need not wait for the others
-                await until_none_is_left(self.servers)
+                await on_card(waiting, self.servers)
 
         async def another() -> None:
             async with self._workplace(lambda: bool(waiting)) as servers:
                 if servers is not None:
-                    await until_none_is_left(servers)
+                    await on_card(waiting, servers)
 
         try:
             async with asyncio.TaskGroup() as group:

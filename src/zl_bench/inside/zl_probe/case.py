@@ -19,8 +19,10 @@ from .pins_followed import FollowedPins
 from .plugin import ProbePlugin
 from .recorder import Recorder
 from .rows import Rows
+from .timing.entrance import Entrance
 from .timing.timer import NoTimer, Timer, TimingPlan, leave
 from .timing.turns import Turns
+from .untouched import Untouched
 
 PYTEST_ARGUMENTS = [
     "--capture=no",
@@ -55,9 +57,11 @@ class Parts:
     rows: Rows
     pins: Pins
     cache: RunCache
+    entrance: Entrance | None = None
+    """Where a run that takes turns must be let in before its first test, if it has not been by then."""
 
 
-def install(given: dict[str, Any], recorder: Recorder) -> Parts:
+def install(given: dict[str, Any], recorder: Recorder, untouched: Untouched | None = None) -> Parts:
     """Put every part of the probe that the input asks for into this process, before a benchmark file is imported."""
     if given["target"]:
         from . import offline
@@ -82,30 +86,51 @@ def install(given: dict[str, Any], recorder: Recorder) -> Parts:
         from_call=(given.get("continue") or {}).get("from_call", 0),
     )
     do_bench = rows.install()
-    if not given["target"]:
-        _use_card(given, recorder, rows, pins, do_bench)
+    entrance = None if given["target"] else _use_card(given, recorder, rows, pins, do_bench, untouched)
     cache = RunCache(given["caches"]["TRITON_CACHE_DIR"])
     cache.install()
-    return Parts(rows, pins, cache)
+    return Parts(rows, pins, cache, entrance)
 
 
-def _use_card(given: dict[str, Any], recorder: Recorder, rows: Rows, pins: Pins, do_bench: Callable[..., Any]) -> None:
-    """Seed the device's random numbers, have tuning leave them alone, and time the rows if that is asked for."""
+def _use_card(
+    given: dict[str, Any],
+    recorder: Recorder,
+    rows: Rows,
+    pins: Pins,
+    do_bench: Callable[..., Any],
+    untouched: Untouched | None,
+) -> Entrance | None:
+    """Seed the device's random numbers, have tuning leave them alone, and time the rows if that is asked for.
+
+    Returns the entrance at which a run that takes turns waits; all others use the card at once.
+    """
     from .timing.nvml import clocks_of
     from .timing.torch_device import TorchDevice
 
     name, plan = given.get("device") or "cuda", TimingPlan.of(given)
+    takes_turns = plan is not None and bool(given.get("turns"))
+    if untouched is not None and not takes_turns:
+        untouched.touch()
+        untouched.require_same()
     device = TorchDevice.of(name)
     if device is None:
         if plan is not None:
             rows.timer = NoTimer(plan, recorder, f"torch has no {name} device to time it on")
-        return
+        return None
     device.seed()
     pins.random_numbers = device
-    if plan is not None:
+    if plan is None:
+        return None
+    gate = Turns.of(given, recorder, leave)
+
+    def use() -> None:
         device.use_own_stream()
-        gate = Turns.of(given, recorder, leave)
         rows.timer = Timer(plan, device, clocks_of(device.module), recorder, do_bench, gate=gate)
+
+    if not takes_turns:
+        use()
+        return None
+    return Entrance.before(untouched or Untouched.without_answers(device.module), gate, recorder, use)
 
 
 def compat_plugins(given: dict[str, Any], recorder: Recorder) -> list[Any]:
@@ -113,18 +138,24 @@ def compat_plugins(given: dict[str, Any], recorder: Recorder) -> list[Any]:
     return [importlib.import_module(name).compat_plugin(recorder) for name in given.get("compat_plugins") or ()]
 
 
-def _probe_plugin(given: dict[str, Any], recorder: Recorder, rows: Rows) -> ProbePlugin:
-    dtype, by_option = given["dtype"], given.get("dtype_by") == "option"
+def _probe_plugin(given: dict[str, Any], recorder: Recorder, parts: Parts) -> ProbePlugin:
+    rows, dtype, by_option = parts.rows, given["dtype"], given.get("dtype_by") == "option"
+    collected = None if parts.entrance is None else parts.entrance.enter
     if given["suite"] != flaggems.SUITE:
-        return ProbePlugin(recorder, rows, dtype, dtype_by_option=by_option)
+        return ProbePlugin(recorder, rows, dtype, dtype_by_option=by_option, collected=collected)
     watch = flaggems.BenchmarkWatch(recorder, rows, dtype)
     only = os.path.join(given["rootdir"], given["node"].split("::", 1)[0])
     chosen = None if dtype == wire.FIRST_DTYPE else dtype
-    return ProbePlugin(recorder, rows, chosen, dtype_by_option=by_option, start=watch.start, only=only)
+    return ProbePlugin(
+        recorder, rows, chosen, dtype_by_option=by_option, start=watch.start, only=only, collected=collected
+    )
 
 
-def run(given: dict[str, Any]) -> int:
-    """Run the case and return pytest's exit status. The caller has set the environment and the standard streams."""
+def run(given: dict[str, Any], untouched: Untouched | None = None) -> int:
+    """Run the case and return pytest's exit status. The caller has set the environment and the standard streams.
+
+    `untouched` stands before the card that this process may not have used so far.
+    """
     import pytest
 
     gc.set_threshold(YOUNG_OBJECTS)
@@ -135,10 +166,10 @@ def run(given: dict[str, Any]) -> int:
         devices.require_untouched()  # a server that imported more after it said that it was ready
     flaggems.rebind_caches()
     seeding.seed_host()
-    parts = install(given, recorder)
+    parts = install(given, recorder, untouched)
     arguments = [*PYTEST_ARGUMENTS, "--rootdir", given["rootdir"], *given["pytest_args"], given["node"]]
     position = diagnostics.log_position()
-    probe = _probe_plugin(given, recorder, parts.rows)
+    probe = _probe_plugin(given, recorder, parts)
     status = int(pytest.main(arguments, plugins=[*compat_plugins(given, recorder), probe]))
     usage_error = status == int(pytest.ExitCode.USAGE_ERROR)
     message = diagnostics.printed_since(position).strip() if usage_error else ""

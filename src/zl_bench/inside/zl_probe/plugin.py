@@ -24,6 +24,7 @@ class ProbePlugin:
         dtype_by_option: bool = False,
         start: Callable[[Any], None] | None = None,
         only: str | None = None,
+        collected: Callable[[], None] | None = None,
     ):
         self._only = os.path.realpath(only) if only else None
         self._only_name = os.path.basename(only) if only else ""
@@ -31,6 +32,8 @@ class ProbePlugin:
         """Labels the rows of a test in the suite's own way; None: by the test's name and parameters."""
         self._recorder = recorder
         self._rows = rows
+        self._collected = collected
+        """What is left to do before the first test."""
         self._dtype = dtype
         self._chosen: list[str] = []
         self._own_choice: list[Any] = []
@@ -98,6 +101,8 @@ class ProbePlugin:
         """
         gc.freeze()
         self._chosen = [item.nodeid for item in session.items]
+        if self._collected is not None:
+            self._collected()
 
     def pytest_keyboard_interrupt(self, excinfo: Any) -> None:
         """Note why the session ends before its tests do: an interrupt, or the suite called `pytest.exit`."""

@@ -10,6 +10,7 @@ import sys
 from typing import Any
 
 from . import offline
+from .untouched import Untouched, UntouchedImports, answers_of
 
 ALWAYS = ["pytest", "triton", "triton.language", "triton.testing", "triton.compiler.code_generator"]
 WHEN_THERE = ["numpy", "torch", "torch._subclasses.fake_tensor", "torch.utils._python_dispatch"]
@@ -17,10 +18,12 @@ PYTEST_NEEDS = ["pdb", "faulthandler"]
 """What pytest's plugins import when a session is configured."""
 
 
-def preload(modules: list[str], target: str | None) -> None:
+def preload(modules: list[str], target: str | None, device: str = "") -> Untouched | None:
     """Import what every run needs, what may be there, and `modules`; install the stand-in device for `target`.
 
-    Raises ImportError for what every run needs and for `modules`, TargetError for a target that Triton does not have.
+    With `device`, torch's module for a card, `modules` are imported without touching that card, if there is one, and what
+    stands before it is returned. Raises ImportError for what every run needs and for `modules`, TargetError for a target that
+    Triton does not have, DeviceInitialised for modules that do touch the card.
     """
     for name in WHEN_THERE:
         try:
@@ -31,13 +34,28 @@ def preload(modules: list[str], target: str | None) -> None:
         importlib.import_module(name)
     if target:
         offline.install(target)  # starts nothing; torch's fake mode alone imports for two seconds
-    for name in modules:  # a library may ask for the device's properties while it is imported
-        importlib.import_module(name)
+    untouched = None
+    if device and modules:
+        untouched = _import_untouched(modules, device)
+    else:
+        for name in modules:  # a library may ask for the device's properties while it is imported
+            importlib.import_module(name)
     _one_thread()
     _hash_compiler()
     if target:
         _ask_assembler()
     _parse_yaml_fast()
+    return untouched
+
+
+def _import_untouched(modules: list[str], device: str) -> Untouched | None:
+    answers = answers_of(device) if hasattr(sys.modules.get("torch"), device) else None
+    if answers is None:
+        return None  # each run finds out for itself, and says so
+    with UntouchedImports(getattr(sys.modules["torch"], device), answers) as untouched:
+        for name in modules:
+            importlib.import_module(name)
+    return untouched
 
 
 def _pytest_plugins() -> list[str]:

@@ -1,17 +1,19 @@
 """The side server: one process per side that has paid the imports and forks one child per run.
 
-Started as `python -m zl_probe.server FD '{"modules": […], "target": "cuda:90" | null, "memory": BYTES | null, "held": […]}'`
-with the side's whole environment, the switch included, so that a switch which is read at import is read right. It never
-runs a benchmark itself, and never initialises a device, which would be of no use to a fork. The file descriptors `held` stay
-open as long as it and its runs live, because a lock is held by them. Messages are JSON objects, one a line, on the
-inherited socket FD:
+Started as `python -m zl_probe.server FD '{"modules": […], "target": "cuda:90" | null, "memory": BYTES | null, "held": […],
+"device": "cuda"}'` with the side's whole environment, the switch included, so that a switch which is read at import is read
+right. It never runs a benchmark itself, and never initialises a device, which would be of no use to a fork. With `device`,
+torch's module for a card, `modules` are imported without touching it (see untouched.py); where that can not be, the server
+starts again without them, and each run imports them for itself. The file descriptors `held` stay open as long as it and its
+runs live, because a lock is held by them. Messages are JSON objects, one a line, on the inherited socket FD:
 
     tool -> server   {"op": "run", "id": 7, "input": "/…/input.json"}
                      {"op": "passes", "id": 8, "target": "cuda:90", "out": "/…/answer.json"}
                      {"op": "target", "id": 9, "out": "/…/answer.json"}
                      {"op": "selftest", "id": 10, "device": "cuda", "methods": ["graph", …], "out": "/…/answer.json"}
                      {"op": "kill", "id": 7}
-    server -> tool   {"ready": {versions, "opened": [devices that importing has opened]}} or {"failed": "why"}, once
+    server -> tool   {"ready": {versions, "opened": [devices that importing has opened], "not_imported": why `modules` are left
+                     to each run, empty if they are not}} or {"failed": "why"}, once
                      {"id": 7, "pid": 4711}, then {"id": 7, "code": 0} or {"id": 7, "signal": 9}
 
 An end has `left`, how many living processes the run left behind. A signal has `memory` if it was sent because the run and its
@@ -34,6 +36,10 @@ from typing import Any
 
 from . import case, devices, preload, processes, versions, wire
 from .memory import MemoryWatch, kernel_kills
+from .untouched import Untouched
+
+NO_CARD = "no card answered"
+"""Why modules are not imported where there is none to ask; each run finds out for itself, and says so."""
 
 
 @dataclass
@@ -52,8 +58,9 @@ class Run:
 class Server:
     """Forks, watches and ends runs. Single-threaded: a fork must never copy a held lock."""
 
-    def __init__(self, channel: socket.socket, memory: int | None = None):
+    def __init__(self, channel: socket.socket, memory: int | None = None, untouched: Untouched | None = None):
         self._channel = channel
+        self._untouched = untouched
         self._watch = MemoryWatch(memory)
         self._runs: dict[int, Run] = {}  # by pid
         self._buffer = b""
@@ -127,7 +134,7 @@ class Server:
         kills = kernel_kills()
         pid = os.fork()
         if pid == 0:
-            _become_run(parent, self._channel, message)
+            _become_run(parent, self._channel, message, self._untouched)
         self._runs[pid] = Run(message["id"], kills)
         self._watch.add(pid)
         self.tell(id=message["id"], pid=pid)
@@ -162,7 +169,7 @@ def _why_killed(run: Run) -> dict[str, Any]:
     return {"kernel_kills": kills} if kills > 0 else {}
 
 
-def _become_run(parent: int, channel: socket.socket, message: dict[str, Any]) -> None:
+def _become_run(parent: int, channel: socket.socket, message: dict[str, Any], untouched: Untouched | None) -> None:
     """The forked child: never returns."""
     code = 70
     try:
@@ -173,7 +180,12 @@ def _become_run(parent: int, channel: socket.socket, message: dict[str, Any]) ->
         signal.set_wakeup_fd(-1)
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
         channel.close()
-        code = _run_case(message["input"]) if message["op"] == "run" else _answer(message)
+        if message["op"] == "run":
+            code = _run_case(message["input"], untouched)
+        else:
+            if untouched is not None:
+                untouched.touch()
+            code = _answer(message)
     except BaseException:  # noqa: BLE001 - the process edge: whatever it was goes to the log and becomes the exit status
         traceback.print_exc()
     finally:
@@ -193,14 +205,14 @@ def _redirect(log: str) -> None:
     os.dup2(out, 2)
 
 
-def _run_case(path: str) -> int:
+def _run_case(path: str, untouched: Untouched | None) -> int:
     given = case.load_input(path)
     _redirect(os.path.join(given["out"], wire.LOG_FILE))
     for name, folder in given["caches"].items():
         os.makedirs(folder, exist_ok=True)
         os.environ[name] = folder
     os.chdir(given["rootdir"])
-    return case.run(given)
+    return case.run(given, untouched)
 
 
 def _answer(message: dict[str, Any]) -> int:
@@ -227,18 +239,33 @@ def main() -> None:
     processes.adopt_orphans()
     for held in start.get("held", ()):
         os.set_inheritable(held, False)  # forked runs keep it open; a program that they start has no part in it
-    server = Server(channel, start.get("memory"))
+    device = start.get("device", "")
     try:
-        preload.preload(start["modules"], start["target"])
+        untouched = preload.preload(start["modules"], start["target"], device)
         if not start["target"]:
             devices.require_untouched()
-        ready = {**versions.versions(), "opened": devices.opened()}
-    except Exception:  # noqa: BLE001 - the process edge: the tool must hear why no run can start
-        server.tell(failed=traceback.format_exc())
+        unasked = NO_CARD if device and start["modules"] and untouched is None else ""
+        left = {"opened": devices.opened(), "not_imported": start.get("not_imported") or unasked}
+        ready = {**versions.versions(), **left}
+    except Exception as error:  # noqa: BLE001 - the process edge: the tool must hear why no run can start
+        if device and start["modules"]:
+            traceback.print_exc()
+            _start_again(descriptor, {**start, "modules": [], "not_imported": f"{type(error).__name__}: {error}"[:500]})
+        Server(channel).tell(failed=traceback.format_exc())
         raise SystemExit(1) from None
+    server = Server(channel, start.get("memory"), untouched)
     gc.freeze()  # what is imported by now is never garbage: children need not look at it, nor copy its pages
     server.tell(ready=ready)
     server.serve()
+
+
+def _start_again(descriptor: int, start: dict[str, Any]) -> None:
+    """Become a server that is told `start`, in a process that has imported nothing yet: what has touched a card never forks."""
+    sys.stdout.flush()
+    sys.stderr.flush()
+    for kept in (descriptor, *start.get("held", ())):
+        os.set_inheritable(kept, True)
+    os.execv(sys.executable, [sys.executable, "-m", "zl_probe.server", str(descriptor), json.dumps(start)])
 
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@ input.json::
 
     {"wire": 1, "operator": "matmul", "dtype": "float16" | null, "side": "before", "node": "test_matmul.py::test_matmul",
      "suite": "builtin", "rootdir": "/…/suites/builtin", "pytest_args": ["…"], "target": "cuda:90" | null,
-     "stages": "all" | "ttgir", "drop_pass": {"name": "pipeline", "occurrence": 2 | null} | null,
+     "stages": "all" | "ttgir", "drop_pass": {"name": "pipeline", "occurrence": 2 | [1, 3] | null} | null,
      "pins": {"mode": "tune" | "first" | "all" | "replay", "records": [PIN, …]}, "caches": {"TRITON_CACHE_DIR": "/…", …},
      "out": "/…/matmul_before", "compat_plugins": ["zl_probe.compat.mthreads"], "dtype_by": "parameter" | "option"}
 
@@ -34,10 +34,12 @@ replayed where they fit while mode "tune" chooses the rest.
 With "turns" two processes, one of each side, time each row in turns, `each` times; the tool says when, over a Unix socket of
 that abstract name. JSON objects, one a line:
 
-    probe -> tool   {"side": "before", "pid": 4711} once; then, of each of the operator's timed calls,
+    probe -> tool   {"side": "before", "pid": 4711}, then {"ready": true} where it must use the card to go on, once each;
+                    then, of each of the operator's timed calls,
                     {"row": {call, node, operator, dtype, ordinal, detail, role}}      it has run and waits
                     {"prepared": METHOD} or {"refused": why}, when told to prepare; {"timed": true} or {"failed": why} per turn
-    tool -> probe   {"do": "prepare"}
+    tool -> probe   {"do": "enter"}                           the card is this pair's; before that, any time may pass
+                    {"do": "prepare"}
                     {"do": "turn", "loaded": when the card was last under load, by the monotonic clock | null}
                     {"do": "next", "why": why the row is not timed in this round, empty if it was}
                     {"do": "leave", "why": why this process must end}
@@ -84,6 +86,7 @@ events.jsonl, one of these a line; every event carries `event` and `t` (seconds 
     abandoned    call, node, operator, dtype, ordinal, detail, role, method, why "poisoned" | "wedged", message
                  timing by that method left a process that can not be trusted, so it ends here without `end`; a fresh one
                  goes on in this file, with a `begin` and kernel ids of its own
+    entered      waited_s                                      it was let in, and uses the card from now on
     left         why                                           there was nobody left to take turns with
     card         name, uuid, driver, processes [{"pid", "name", "used_mib"}]    before the first `latency`: the card, and the
                  processes of others on it
@@ -104,7 +107,7 @@ events.jsonl, one of these a line; every event carries `event` and `t` (seconds 
 A replay compiles recorded kernels again, in a process without a suite. Its request::
 
     {"out": "/…", "kernels": [{"id", "source": "/…/ir/….source", "made": "source" | "ttir" (the stage whose result the file
-     holds), "target", "options"}, …], "drop_pass": as above, its occurrence may be a list, "last": stage | null (where to
+     holds), "target", "options"}, …], "drop_pass": as above, "last": stage | null (where to
      stop), "passes": true | false (whether to record the IR after each pass)}
 
 and its events, beside `begin` (which says nothing of torch: a replay does not import it) and `end`:

@@ -1,7 +1,8 @@
 """Takes turns with the other side's process, so that both time a row within the same second, on the same card.
 
-Two processes are resident, and at each timed row they meet: each prepares it (captures its graph) when it is told to, and
-then times it when it is told to, for a share of the time that it would take alone. Who goes when is the tool's to say, over
+Two processes are resident. Each starts up as far as it can without the card, on which the pair before may still be timed, and
+waits there to be let in. Then at each timed row they meet: each prepares it (captures its graph) when it is told to, and then
+times it when it is told to, for a share of the time that it would take alone. Who goes when is the tool's to say, over
 a socket (see wire.py); nothing is timed while the other side does anything. A side whose channel is silent for too long, or
 closed, ends its process: the pair is lost, and half of one would say nothing.
 """
@@ -41,7 +42,10 @@ TakeTurn = Callable[[float, "float | None"], Turn]
 
 
 class Gate(Protocol):
-    """Where a row waits until it may be prepared and timed."""
+    """Where a run waits until it may use the card, and a row until it may be prepared and timed."""
+
+    def enter(self) -> None:
+        """The run has started up as far as it can without the card. Returns when it may use it."""
 
     def arrive(self, about: Mapping[str, Any]) -> None:
         """The row has run. Returns when it may be prepared; raises NotTimed where it is not to be."""
@@ -55,6 +59,9 @@ class Gate(Protocol):
 
 class NoGate:
     """Nobody to wait for: one turn, which takes its whole time."""
+
+    def enter(self) -> None:
+        """Go on."""
 
     def arrive(self, about: Mapping[str, Any]) -> None:
         """Go on."""
@@ -72,7 +79,6 @@ class Channel:
 
     def __init__(self, stream: socket.socket, patience_seconds: float):
         self._stream = stream
-        self._stream.settimeout(patience_seconds)
         self._patience_seconds = patience_seconds
         self._buffer = b""
 
@@ -91,8 +97,9 @@ class Channel:
         except OSError as error:
             raise Alone(f"the tool does not listen any more ({error})") from error
 
-    def hear(self) -> dict[str, Any]:
-        """The next message."""
+    def hear(self, *, patient: bool = False) -> dict[str, Any]:
+        """The next message; a patient one waits for it until the other end is gone."""
+        self._stream.settimeout(None if patient else self._patience_seconds)
         while b"\n" not in self._buffer:
             try:
                 data = self._stream.recv(1 << 16)
@@ -126,6 +133,11 @@ class Turns:
         channel = Channel.to(turns["socket"], float(turns["patience_s"]))
         channel.say(side=given["side"], pid=os.getpid())
         return cls(channel, 1 / int(turns["each"]), recorder, leave)
+
+    def enter(self) -> None:
+        """Wait to be let in, for as long as the pair before takes."""
+        self._say(ready=True)
+        self._ordered(patient=True)
 
     def arrive(self, about: Mapping[str, Any]) -> None:
         """Wait until the other side is at this row too, and it is this side's time to prepare it."""
@@ -163,9 +175,9 @@ class Turns:
         except Alone as alone:
             self._go(str(alone))
 
-    def _ordered(self) -> dict[str, Any]:
+    def _ordered(self, *, patient: bool = False) -> dict[str, Any]:
         try:
-            order = self._channel.hear()
+            order = self._channel.hear(patient=patient)
         except Alone as alone:
             order = {"do": "leave", "why": str(alone)}
         if order["do"] == "leave":
