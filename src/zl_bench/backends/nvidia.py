@@ -20,5 +20,12 @@ BACKEND = DeviceBackend(
     status_command=("nvidia-smi", *QUERY_CSV),
     read_status=queried_csv,
     default_timing="graph",
-    capabilities={"screen": Evidence(Standing.SIMULATED, "tests/integration/test_screen_passes.py")},
+    capabilities={
+        "screen": Evidence(Standing.RUN, "benchmarks/results/flaggems_card.md"),
+        "graph timing": Evidence(Standing.RUN, "benchmarks/results/timing_spread.md"),
+        "queued timing": Evidence(Standing.RUN, "benchmarks/results/timing_spread.md"),
+        "clocks": Evidence(Standing.RUN, "benchmarks/results/timing_spread.md"),
+        # Only hosts with one card have been there.
+        "masks": Evidence(Standing.SIMULATED, "tests/integration/test_simulated_cards.py"),
+    },
 )
