@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import pytest
 from simulated_device import SimulatedClocks, SimulatedDevice
 from zl_probe import wire
-from zl_probe.timing import methods
+from zl_probe.timing import graphs, methods, sampling
 from zl_probe.timing.device import Untrustworthy
 from zl_probe.timing.timer import RESTLESS_SAMPLE_MS, SAMPLE_MS, Timer, TimingPlan
 from zl_probe.timing.warmup import IDLE_MS
@@ -69,7 +69,7 @@ def test_a_warm_graph_holds_many_calls_and_gives_the_time_of_one():
         "launch_bound": False,
     }.items() <= latency.items()
     assert latency["median_ms"] == pytest.approx(0.02, rel=0.01)
-    assert latency["samples"] == len(samples) >= methods.FEWEST_SAMPLES
+    assert latency["samples"] == len(samples) >= sampling.FEWEST_SAMPLES
     assert (device.flushes, device.released) == (0, 1)
     assert latency["before"]["clock_mhz"] == latency["after"]["clock_mhz"] == 1980
     assert [event["event"] for event in events] == ["card", "latency"]
@@ -81,7 +81,7 @@ def test_a_cold_graph_flushes_before_each_call_and_leaves_the_flush_out():
     _, latency, _ = time_once(device, 0.02, plan(l2="cold"))
     assert latency["l2"] == "cold"
     assert latency["median_ms"] == pytest.approx(0.02)
-    assert 75 <= device.flushes <= methods.MOST_COLD_CALLS + 1  # in the capture, and the one before it
+    assert 75 <= device.flushes <= graphs.MOST_COLD_CALLS + 1  # in the capture, and the one before it
 
 
 def test_queued_calls_are_enqueued_while_the_device_is_kept_busy():
@@ -98,7 +98,7 @@ def test_the_device_is_busy_between_queued_calls_and_that_is_no_part_of_them(l2)
     assert (latency["method"], latency["launch_bound"]) == ("queued", False)
     assert latency["median_ms"] == pytest.approx(0.001)
     between = {"cold": device.flushes, "warm": device.spins.count(methods.SPACE_MS)}
-    assert between.pop(l2) >= latency["samples"] >= methods.FEWEST_SAMPLES
+    assert between.pop(l2) >= latency["samples"] >= sampling.FEWEST_SAMPLES
     assert list(between.values()) == [0]
 
 
@@ -196,37 +196,37 @@ def test_a_latency_of_zero_is_recorded_and_not_handed_on():
 
 def test_a_call_of_many_kernels_is_estimated_by_the_device_not_the_host(monkeypatch):
     device = SimulatedDevice(launch_ms=0.01)
-    monkeypatch.setattr(methods, "time", SimpleNamespace(perf_counter=lambda: device.host_ms / 1e3))
+    monkeypatch.setattr(sampling, "time", SimpleNamespace(perf_counter=lambda: device.host_ms / 1e3))
 
     def call():
         for _ in range(5):
             device.enqueue(0.001)
 
-    one = methods.estimate(device, call)
+    one = sampling.estimate(device, call)
     assert (one.device_ms, one.host_ms) == (pytest.approx(0.005), pytest.approx(0.05))
     without = SimulatedDevice(launch_ms=0.01, blocks=False)
-    assert methods.estimate(without, without.call(0.005)).device_ms == pytest.approx(0.02)  # two launches
+    assert sampling.estimate(without, without.call(0.005)).device_ms == pytest.approx(0.02)  # two launches
 
 
 @pytest.mark.parametrize(("host_ms", "calls"), [(0.01, 512), (1.0, 100), (500.0, 1)])
 def test_a_call_that_the_host_is_long_at_is_captured_fewer_times(host_ms, calls):
     device, captured = SimulatedDevice(), []
-    methods.WarmGraph(device, lambda: captured.append(1), methods.Estimate(0.001, host_ms))
+    graphs.WarmGraph(device, lambda: captured.append(1), sampling.Estimate(0.001, host_ms))
     assert len(captured) == calls
     captured.clear()
-    methods.ColdGraph(device, lambda: captured.append(1), methods.Estimate(0.001, host_ms))
-    assert len(captured) == {512: 123, 100: 100, 1: methods.FEWEST_COLD_CALLS}[calls]  # 10 ms of calls and flushes
+    graphs.ColdGraph(device, lambda: captured.append(1), sampling.Estimate(0.001, host_ms))
+    assert len(captured) == {512: 123, 100: 100, 1: graphs.FEWEST_COLD_CALLS}[calls]  # 10 ms of calls and flushes
 
 
 def test_a_full_queue_is_no_slow_host(monkeypatch):
     device = SimulatedDevice(launch_ms=0.01, queue=500)
-    monkeypatch.setattr(methods, "time", SimpleNamespace(perf_counter=lambda: device.host_ms / 1e3))
+    monkeypatch.setattr(sampling, "time", SimpleNamespace(perf_counter=lambda: device.host_ms / 1e3))
 
     def call():  # a batch of sixty is more than the queue takes
         for _ in range(20):
             device.enqueue(0.002)
 
-    queued = methods.Queued(device, call, methods.estimate(device, call), cold=False)
+    queued = methods.Queued(device, call, sampling.estimate(device, call), cold=False)
     found = queued.samples(20)
     assert not found.launch_bound
     assert found.milliseconds == pytest.approx([0.04] * len(found.milliseconds))
@@ -268,16 +268,16 @@ def test_gradients_are_dropped_before_each_call():
 
 
 def test_long_calls_have_few_samples_and_short_ones_a_bounded_number():
-    assert methods.enough_for(0.0001, 100) == methods.MOST_SAMPLES
-    assert methods.enough_for(1, 100) == 100
-    assert methods.enough_for(100, 100) == methods.FEWEST_SAMPLES
-    assert methods.enough_for(1500, 100) == methods.FEWEST_LONG_SAMPLES
+    assert sampling.enough_for(0.0001, 100) == sampling.MOST_SAMPLES
+    assert sampling.enough_for(1, 100) == 100
+    assert sampling.enough_for(100, 100) == sampling.FEWEST_SAMPLES
+    assert sampling.enough_for(1500, 100) == sampling.FEWEST_LONG_SAMPLES
 
 
 def test_direct_is_launch_bound_where_the_host_needs_as_long_as_was_measured():
     device = SimulatedDevice()
     for host_ms, bound in ((1.5, True), (0.5, False)):
-        method = methods.Direct(device, lambda: None, methods.Estimate(1.0, host_ms), lambda *_, **__: [1.0])
+        method = methods.Direct(device, lambda: None, sampling.Estimate(1.0, host_ms), lambda *_, **__: [1.0])
         assert method.samples(100).launch_bound is bound
 
 
@@ -288,7 +288,7 @@ def test_direct_takes_the_median_of_a_triton_that_gives_no_samples():
         return 0.25
 
     device = SimulatedDevice()
-    assert methods.Direct(device, lambda: None, methods.Estimate(0.2, 0.1), do_bench).samples(100).milliseconds == [
+    assert methods.Direct(device, lambda: None, sampling.Estimate(0.2, 0.1), do_bench).samples(100).milliseconds == [
         0.25
     ]
 
@@ -312,7 +312,7 @@ def test_a_poisoned_capture_is_an_error_to_whoever_survives_it():
     ids=["at rest", "a step", "a moving clock", "no clock"],
 )
 def test_a_card_whose_clock_moved_is_measured_on_again_and_for_longer(told, longer, monkeypatch):
-    told, wanted, samples = list(told), [], methods.WarmGraph.samples
+    told, wanted, samples = list(told), [], graphs.WarmGraph.samples
 
     def reading():
         return {"clock_mhz": told.pop(0) if len(told) > 1 else told[0]}
@@ -323,7 +323,7 @@ def test_a_card_whose_clock_moved_is_measured_on_again_and_for_longer(told, long
 
     clocks, device, events = SimulatedClocks(1980), SimulatedDevice(), Events()
     monkeypatch.setattr(clocks, "reading", reading)
-    monkeypatch.setattr(methods.WarmGraph, "samples", sampled)
+    monkeypatch.setattr(graphs.WarmGraph, "samples", sampled)
     Timer(plan(), device, clocks, events, None, lambda: None).time(device.call(0.02), (), KEY, 0, "operator")
     assert wanted == [SAMPLE_MS, RESTLESS_SAMPLE_MS][: 1 + longer]
     (latency,) = events.of("latency")

@@ -10,7 +10,7 @@ import pytest
 from simulated_device import SimulatedClocks, SimulatedDevice
 from zl_probe import wire
 from zl_probe.recorder import Recorder
-from zl_probe.timing import methods
+from zl_probe.timing import graphs
 from zl_probe.timing.summary import summarise_turns
 from zl_probe.timing.timer import Timer, TimingPlan
 from zl_probe.timing.turns import Channel, Turns
@@ -176,7 +176,7 @@ def test_a_turn_that_fails_costs_the_row_and_no_other_method_is_tried(monkeypatc
     def fails(self, wanted_ms):
         raise RuntimeError("no sample")
 
-    monkeypatch.setattr(methods.WarmGraph, "samples", fails)
+    monkeypatch.setattr(graphs.WarmGraph, "samples", fails)
     tool = Tool(PREPARE, TURN, {"do": "next", "why": "before: RuntimeError: no sample"})
     samples, events = timed(tool)
     assert samples == []

@@ -1,7 +1,7 @@
 """Times the calls of a case on a card.
 
     timer      one call: warm-up, a method, what to do when it fails, the event
-    methods    graph, queued and direct, over a Device
+    methods    queued and direct, over a Device; graphs by replay, sampling what all of them need
     device     what the methods need of a device; torch_device is the real one, sweep what it flushes the L2 with
     warmup     load until the clock is steady      watchdog   notices a device that never answers
     turns      waits for the other side's process at each row, where the tool has both take turns

@@ -15,7 +15,7 @@ from typing import Any
 
 from .. import wire
 from ..recorder import EventSink
-from . import methods
+from . import graphs, methods, sampling
 from .device import Call, CanNot, Device, Untrustworthy
 from .nvml import Clocks
 from .random_numbers import unmoved
@@ -158,7 +158,7 @@ class Timer:
     def _measured(
         self, name: str, call: Call, about: dict[str, Any], fell_back: list[dict[str, str]], gate: Gate
     ) -> list[float]:
-        one = methods.estimate(self._device, call)
+        one = sampling.estimate(self._device, call)
         patience = self._patience_seconds + PATIENCE_CALLS * max(one.device_ms, one.host_ms) / 1e3
         wedged = f"the device did not answer for {patience:.0f} s"
 
@@ -204,7 +204,7 @@ class Timer:
         samples = method.samples(wanted_ms)
         return Turn(warm_up, samples, before, self._clocks.reading())
 
-    def _prepared(self, name: str, call: Call, one: methods.Estimate) -> methods.Method:
+    def _prepared(self, name: str, call: Call, one: sampling.Estimate) -> methods.Method:
         cold = self.plan.l2 == "cold"
         if name == "direct":
             return methods.Direct(self._device, call, one, self._do_bench)
@@ -213,7 +213,7 @@ class Timer:
         why = self._device.waits(call)
         if why:
             raise CanNot(why)
-        return (methods.ColdGraph if cold else methods.WarmGraph)(self._device, call, one)
+        return (graphs.ColdGraph if cold else graphs.WarmGraph)(self._device, call, one)
 
     def _tell(
         self, about: dict[str, Any], method: str, summary: Summary, fell_back: list[dict[str, str]], **more: Any

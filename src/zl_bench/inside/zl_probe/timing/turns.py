@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from ..recorder import EventSink
-from .methods import Samples
+from .sampling import Samples
 from .warmup import WarmUp
 
 
