@@ -153,8 +153,8 @@ def captured(run: Run) -> Run:
 def _weigh(found: Numerics | None, row: PairedRow, *, unordered: bool) -> Numerics | None:
     """What a difference is worth, given the row's comparison and whether a kernel of it lets the order of atomics show.
 
-    The same code with such a kernel differs from itself from run to run, which is not on the switch's account. Code that differs
-    may owe its difference to either, and keeps it.
+    The same code with such a kernel differs from itself from run to run, which is not on the switch's account. Code that
+    differs may owe its difference to either, and keeps it.
     """
     identical = not row.changed and row.sequence == "same" and row.machine_code == "same"
     if found is None or found.same or not (unordered and identical):
