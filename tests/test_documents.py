@@ -17,7 +17,7 @@ SHOWN = [pytest.param(line, id=f"{path.name}: {line}") for path in DOCUMENTS for
 
 @pytest.mark.parametrize("line", SHOWN)
 def test_the_command_line_takes_it(line: str) -> None:
-    """Its options and values are parsed; nothing is run, since most of them need a card, a root or minutes."""
+    """Its options and values are parsed; tests/integration/test_document_commands.py and test_tutorial.py run it."""
     _, name, *arguments = shlex.split(line)
     command = cli.commands[name]
     with click.Context(cli, info_name="zl-bench") as context:

@@ -317,6 +317,12 @@ def test_rows_of_one_side_only_are_counted_and_partial(shop: Workshop) -> None:
     assert "1 row on before only" in found.reason
 
 
+def test_a_run_that_lost_its_server_is_repeated_by_resume(shop: Workshop) -> None:
+    before = run("before", row(shop.kernel()), row(shop.kernel(), detail="65"))
+    found = shop.judge((before, run("after", row(shop.kernel()), absence=NOT_STARTED))).verdict
+    assert (found.verdict, found.status, found.rows) == (Verdict.NO_IR_DIFF, Status.FAILED, 1)
+
+
 def test_different_rows_on_both_sides_do_not_pair(shop: Workshop) -> None:
     found = shop.judge(
         (run("before", row(shop.kernel(), detail="1")), run("after", row(shop.kernel(), detail="2")))

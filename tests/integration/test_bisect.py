@@ -12,6 +12,8 @@ from pathlib import Path
 import pytest
 
 from tests.integration.running import Finished, zl_bench
+from zl_bench.workflow.bisect_speed import parts_to_measure
+from zl_bench.workflow.subject import choose_subject
 
 LAYOUTS = "remove_layout_conversions"
 MASK = "ZL_TEST_PHASE_MASK"
@@ -80,6 +82,18 @@ def test_occurrences_that_stand_in_for_each_other_are_said_to_act_together(scree
     assert answer(done)[0] == f"{three} change the ttgir only together, none of them alone"
     assert "before: it makes the recorded ttir, ttgir" in done.out
     assert "no code of the suite runs" in done.err
+
+
+def test_the_goal_speed_measures_those_occurrences_and_needs_a_card(screened: Screen, tmp_path: Path) -> None:
+    root = screened(f"pass:{LAYOUTS}", "transpose:float16")
+    subject = choose_subject(root, "transpose:float16", inherited=os.environ)
+    parts = parts_to_measure(subject, None, tmp_path / "pipeline", 300.0)
+    assert parts.names == tuple(f"{LAYOUTS}@{number}" for number in (1, 2, 3))
+    assert parts.side(parts.names[:2]).dropped_pass == {"name": LAYOUTS, "occurrence": [1, 2]}
+    done = zl_bench("bisect", root, "transpose:float16", "--goal", "speed", env={"PATH": str(tmp_path)})
+    assert done.code == 3
+    assert "No card was found" in done.err
+    assert not list((root / "bisect").glob("*speed*"))
 
 
 def test_a_step_that_is_in_the_log_is_not_compiled_again(screened: Screen) -> None:

@@ -88,6 +88,28 @@ def test_any_location_is_dropped_wherever_it_trails(location: str) -> None:
     )
 
 
+@pytest.mark.parametrize("name", ["#loc", "#loc7"])
+def test_the_name_of_a_location_as_an_attribute_is_what_it_stands_for(name: str) -> None:
+    written = module('    x.p {where = loc("a":1:2), at = [loc("a":1:2)]} : i32 loc("a":1:2)')
+    body = f"    x.p {{where = {name}, at = [loc({name})]}} : i32 loc({name})"
+    for definition in (f'{name} = loc("b":3:4)', f"{name} = loc(fused[unknown, unknown])"):
+        assert same(written, module(body, f"{definition}\n"))
+
+
+def test_a_location_where_an_attribute_is_expected_is_none_that_trails() -> None:
+    for before, after in (
+        ("= ", ""),
+        ("=  ", ""),
+        ("=\t", ""),
+        (": ", ""),
+        (", ", ""),
+        ("[ ", "]"),
+        ("( ", ")"),
+        ("< ", ">"),
+    ):
+        assert not same(module(f"    x.p q{before}loc(#loc1){after}"), module(f"    x.p q{before}{after}"))
+
+
 def test_a_location_as_an_attribute_leaves_its_place() -> None:
     assert same(module('    x.p {where = loc("a":1:2)}'), module('    x.p {where = loc("b":3:4)}'))
     assert not same(module('    x.p {where = loc("a":1:2)}'), module("    x.p {where}"))

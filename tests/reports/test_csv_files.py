@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.reports import simulated_measures as simulated
-from tests.reports.test_report import GOLDEN, RECORDED
+from tests.reports.test_report import GOLDEN, MEASURED, RECORDED
 from zl_bench.reports.csv_files import KERNEL_COLUMNS, PERFORMANCE_COLUMNS, kernels_csv, performance_csv
 from zl_bench.reports.report_view import ReportView
 from zl_bench.workflow.report import read_report
@@ -36,10 +36,11 @@ def test_a_line_per_row_and_a_line_per_kernel_and_side() -> None:
     assert all(row["before_ms"] == row["verdict"] == row["clocks"] == "" for row in rows), "nothing was timed"
 
 
+@pytest.mark.parametrize("root", [RECORDED, MEASURED], ids=lambda root: root.name)
 @pytest.mark.parametrize(("name", "render"), [("performance", performance_csv), ("kernels", kernels_csv)])
-def test_csv_of_a_recorded_screen(name: str, render: Callable[[ReportView], str]) -> None:
-    golden = GOLDEN / f"recorded_screen.{name}.csv"
-    assert render(read_report(RECORDED)) == golden.read_bytes().decode("utf-8")
+def test_csv_of_a_recorded_root(root: Path, name: str, render: Callable[[ReportView], str]) -> None:
+    golden = GOLDEN / f"{root.name}.{name}.csv"
+    assert render(read_report(root)) == golden.read_bytes().decode("utf-8")
 
 
 def test_numbers_keep_their_digits(tmp_path: Path) -> None:

@@ -23,6 +23,8 @@ DATA = Path(__file__).parent / "data"
 GOLDEN = DATA / "golden"
 RECORDED = DATA / "recorded_screen"
 """Made by data/make.py: five operators of the built-in suite without the pass accelerate_matmul, for cuda:90."""
+MEASURED = DATA / "recorded_measure"
+"""Made likewise: two of FlagGems' operators on an H200, measured in two rounds. Both sides are the same: all are placebos."""
 
 
 @pytest.fixture(scope="module")
@@ -256,6 +258,37 @@ def test_markdown_of_simulated_measures(make: Callable[[Path], Path], tmp_path: 
 
 def test_markdown_of_a_recorded_screen(screened: ReportView) -> None:
     assert markdown.render(screened) == (GOLDEN / "recorded_screen.md").read_text(encoding="utf-8")
+
+
+def test_markdown_of_a_real_measure() -> None:
+    assert markdown.render(read_report(MEASURED)) == (GOLDEN / "recorded_measure.md").read_text(encoding="utf-8")
+
+
+def test_a_real_measure_of_identical_code_says_nothing_of_the_switch() -> None:
+    view = read_report(MEASURED)
+    assert view.measure is not None and view.measure.trusted
+    assert view.answer == (
+        "Of 2 operators: 2 with identical TTGIR; both sides were asked to be the same; 10 rows were measured over 2 rounds, "
+        "the code of each the same on both sides, so nothing is said of the switch's speed."
+    )
+    assert view.measure.totals == "10 rows; all changed rows: none"
+    assert {row.timing.verdict for one in view.operators for row in one.rows if row.timing} == {"IDENTICAL"}
+    (card,) = view.provenance.cards
+    assert (card.name, card.driver, card.clocks, card.throttle) == (
+        "NVIDIA H200",
+        "580.159.04",
+        "1980 MHz",
+        "none seen",
+    )
+    kernels = [
+        view.kernels[launch.before]
+        for row in view.operators[0].rows
+        for launch in row.launches
+        if launch.before is not None
+    ]
+    assert {(one.registers, one.spills) for one in kernels} == {(19, 0), (24, 0), (32, 0), (64, 0)}, (
+        "a driver has loaded them"
+    )
 
 
 def test_what_is_no_root_is_said(tmp_path: Path) -> None:

@@ -78,6 +78,13 @@ def test_one_occurrence_of_a_pass() -> None:
     assert switch.dropped_pass("after") == {"name": "remove_layout_conversions", "occurrence": 2}
 
 
+def test_several_occurrences_of_a_pass() -> None:
+    switch = parse_switch("pass:pipeline@1,3")
+    assert switch.axis == "pass:pipeline@1,3"
+    assert switch.dropped_pass("before") is None
+    assert switch.dropped_pass("after") == {"name": "pipeline", "occurrence": [1, 3]}
+
+
 @pytest.mark.parametrize(
     "text",
     [
@@ -87,6 +94,9 @@ def test_one_occurrence_of_a_pass() -> None:
         "pass:x@0",
         "pass:x@-1",
         "pass:x@two",
+        "pass:x@1,",
+        "pass:x@1,0",
+        "pass:x@,1",
         "pass:x y",
         "pass:x\n",
         "pass:x@" + "9" * 5000,

@@ -130,6 +130,8 @@ def test_a_null_control_needs_no_life(tmp_path: Path) -> None:
         ("pass:pipeline", True, "adds pipeline 2 times"),
         ("pass:pipeline@2", True, "adds pipeline 2 times"),
         ("pass:pipeline@3", False, "adds pipeline 2 times, not 3"),
+        ("pass:pipeline@1,2", True, "adds pipeline 2 times"),
+        ("pass:pipeline@1,3", False, "adds pipeline 2 times, not 3"),
         ("pass:invented", False, "never adds invented; it adds add_coalesce, pipeline"),
     ],
 )

@@ -8,8 +8,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from tests.workflow.simulated import Given, SimulatedServers, changed, equal, events, plan_for
-from zl_bench.model import JudgedOperator, Pin, ProcessOutcome, Status, Verdict
+from tests.workflow.simulated import EXITED, Given, SimulatedServers, changed, equal, events, plan_for
+from zl_bench.model import JudgedOperator, Pin, ProcessOutcome, Side, Status, Verdict
 from zl_bench.store.runs import read_outcome
 from zl_bench.suites.base import Entry
 from zl_bench.workflow.pair import PairSettings, screen_operator
@@ -136,3 +136,48 @@ def test_a_side_without_rows_is_no_rows(tmp_path: Path) -> None:
     judged = screen(settings(tmp_path), servers_for(tmp_path, record=lambda _: []))
     assert judged.verdict.verdict is Verdict.NO_ROWS
     assert judged.verdict.reason
+
+
+class FollowingServers(SimulatedServers):
+    """Simulated sides of which an after side that follows never ends by itself, unless the before side's run is whole."""
+
+    async def run(self, side: Side, input_file: Path, timeout: float) -> ProcessOutcome:
+        outcome = await super().run(side, input_file, timeout)
+        if side == "after" and self.runs[-1]["pins"].get("follow"):
+            await asyncio.sleep(0 if self.whole else 600)
+        return outcome
+
+    whole = True
+
+
+def at_once(root: Path, servers: SimulatedServers) -> JudgedOperator:
+    return screen(replace(settings(root), at_once=True), servers)
+
+
+def modes(servers: SimulatedServers) -> list[tuple[str, bool]]:
+    return [(run["side"], bool(run["pins"].get("follow"))) for run in servers.runs]
+
+
+def test_both_sides_at_once(tmp_path: Path) -> None:
+    servers = FollowingServers(side_plans(plan_for(tmp_path)))
+    assert at_once(tmp_path, servers).verdict.status is Status.COMPLETE
+    assert sorted(modes(servers)) == [("after", True), ("before", False)]
+
+
+def test_an_after_side_does_not_wait_for_one_that_has_ended_early(tmp_path: Path) -> None:
+    killed = ProcessOutcome("signal", 9)
+    servers = FollowingServers(
+        side_plans(plan_for(tmp_path)), outcome=lambda given: killed if given["side"] == "before" else EXITED
+    )
+    servers.whole = False
+    at_once(tmp_path, servers)
+    assert modes(servers)[-1] == ("after", False)
+
+
+def test_waiting_is_not_on_the_account_of_the_after_side(tmp_path: Path) -> None:
+    late = ProcessOutcome("timeout", detail="more than 7 s")
+    servers = FollowingServers(
+        side_plans(plan_for(tmp_path)), outcome=lambda given: late if given["pins"].get("follow") else EXITED
+    )
+    assert at_once(tmp_path, servers).verdict.status is Status.COMPLETE
+    assert modes(servers)[-1] == ("after", False)

@@ -1,14 +1,24 @@
 from __future__ import annotations
 
+import base64
 import hashlib
+import json
+import zlib
+from collections.abc import Iterator, Sequence
+from concurrent.futures.process import BrokenProcessPool
 from dataclasses import replace
 from pathlib import Path
+
+import pytest
 
 from tests.ir.made_ttgir import NARROW, WIDE, ttgir
 from tests.reports.html.made_report import kernel, launch, operator, report, row
 from zl_bench.ir.side_by_side import SideBySide
 from zl_bench.reports.html import pair_of
+from zl_bench.reports.html.payload import pack
 from zl_bench.reports.report_view import KernelView, ReportView, StageView
+from zl_bench.workflow import report_comparing
+from zl_bench.workflow.report_comparing import Comparison, StagePair, compare
 from zl_bench.workflow.report_differences import read_differences
 
 
@@ -96,6 +106,43 @@ def test_files_that_are_gone_changed_or_unreadable_are_named(tmp_path: Path) -> 
     torn_view = view_of(torn, kernels[1], operators=((0,),))
     reasons = list(read_differences(tmp_path, torn_view).found.values())
     assert all(isinstance(reason, str) and "can not be compared" in reason for reason in reasons)
+
+
+def test_several_processes_find_the_same_in_the_same_order(tmp_path: Path) -> None:
+    kernels = [one for place in range(20) for one in pair(tmp_path, 2 * place, f"k{place}", 16 + place)]
+    view = view_of(*kernels, operators=tuple((2 * place,) for place in range(20)))
+    (tmp_path / kernels[6].stages[0].path).unlink()
+    alone = read_differences(tmp_path, view, processes=1)
+    assert len(alone.found) == 40
+    assert "can not be read" in str(list(alone.found.values())[3])
+    together = read_differences(tmp_path, view, processes=2)
+    assert list(together.found.items()) == list(alone.found.items())
+    some = read_differences(tmp_path, view, most_lines=40, processes=2)
+    assert some == read_differences(tmp_path, view, most_lines=40, processes=1)
+    assert 0 < list(some.found.values()).index("the page would become too large") < 39
+
+
+def test_a_process_that_dies_costs_no_comparison(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def dies(root: Path, pairs: Sequence[StagePair], processes: int) -> Iterator[Comparison]:
+        yield compare(root, pairs[0])
+        raise BrokenProcessPool
+
+    monkeypatch.setattr(report_comparing, "_beside", dies)
+    view = view_of(*pair(tmp_path, 0, "a", 16), *pair(tmp_path, 2, "b", 32), operators=((0,), (2,)))
+    assert read_differences(tmp_path, view, processes=2) == read_differences(tmp_path, view, processes=1)
+
+
+def test_equal_comparisons_are_kept_once(tmp_path: Path) -> None:
+    """Two files of a kernel that part in a location alone differ from their other sides in the same way."""
+    located = ttgir(WIDE) + b'#loc = loc("elsewhere.py":1:2)\n'
+    first = stored(tmp_path, 0, "a", {"ttgir": ttgir(WIDE)}), stored(tmp_path, 1, "a", {"ttgir": ttgir(NARROW)})
+    second = stored(tmp_path, 2, "b", {"ttgir": located}), stored(tmp_path, 3, "b", {"ttgir": ttgir(NARROW)})
+    view = view_of(*first, *second, operators=((0,), (2,)))
+    one, other = read_differences(tmp_path, view).found.values()
+    assert isinstance(one, SideBySide) and one.differing
+    assert one is other
+    (piece,) = json.loads(pack(view, read_differences(tmp_path, view)).differences)
+    assert len(json.loads(zlib.decompress(base64.b64decode(piece), -zlib.MAX_WBITS))) == 1
 
 
 def test_without_a_changed_kernel_there_is_nothing(tmp_path: Path) -> None:

@@ -120,10 +120,10 @@ def _status(nodes: Sequence[SortedNode]) -> Status:
 
 
 def _run_lost(node: SortedNode, side: Side) -> bool:
-    """Whether the process crashed, was killed or timed out, or failed without any row."""
+    """Whether the process crashed, was killed or timed out, lost its server, or failed without any row."""
     run = node.run(side)
     absence = run.absence
-    if absence is not None and absence.kind in ("crashed", "memory", "timeout"):
+    if absence is not None and absence.kind in ("crashed", "memory", "timeout", "not started"):
         return True
     measured = {row.key for row in run.rows} - {row.key for where, row in node.failed if where == side}
     return not measured and _run_failed(node, side)

@@ -33,7 +33,9 @@ checkout_option = click.option(
     type=click.Path(path_type=Path),
     help="The FlagGems checkout; ZL_FLAGGEMS or zl-bench.toml unless given.",
 )
-switch_option = click.option("--switch", "switch_text", help="NAME, NAME=BEFORE..AFTER, pass:NAME[@N] or build:PY..PY.")
+switch_option = click.option(
+    "--switch", "switch_text", help="NAME, NAME=BEFORE..AFTER, pass:NAME[@N[,N…]] or build:PY..PY."
+)
 axis_option = click.option(
     "--axis", "axis_name", help="A switch by its name in zl-bench.toml; rlc ships with the tool."
 )

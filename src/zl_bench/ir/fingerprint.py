@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from zl_bench.ir.amdgcn import canonical_amdgcn
 from zl_bench.ir.llvm import canonical_llvm
-from zl_bench.ir.mlir import canonical_mlir
+from zl_bench.ir.mlir import canonical_mlir, readable_mlir
 from zl_bench.ir.ptx import canonical_ptx
 from zl_bench.ir.stages import StageKind, stage_kind
 from zl_bench.ir.text import Canonical
@@ -51,6 +51,8 @@ def normalise(stage: str, content: bytes) -> str:
 
     Equal texts have equal fingerprints; of two texts that differ in spacing and line breaks alone, so do MLIR's.
     """
+    if stage_kind(stage) is StageKind.MLIR:
+        return readable_mlir(stage, content)
     return canonical_form(stage, content).text
 
 

@@ -7,9 +7,19 @@ order, operands, attributes, constants, types, layouts, symbol names, module att
 
 from __future__ import annotations
 
-from itertools import pairwise
+from dataclasses import dataclass
+from itertools import compress, pairwise
 
-from zl_bench.ir.mlir_tokens import Tokens, is_alias, is_name, matching_brace, mnemonic, skip_parentheses, tokenise
+from zl_bench.ir.mlir_tokens import (
+    Tokens,
+    is_alias,
+    is_location,
+    is_name,
+    matching_brace,
+    mnemonic,
+    skip_parentheses,
+    tokenise,
+)
 from zl_bench.ir.mlir_values import rename_values
 from zl_bench.ir.text import Canonical, decode
 from zl_bench.ir.unreadable import UnreadableStage
@@ -18,18 +28,22 @@ _SEPARATOR = "\x1f"
 _BEFORE_AN_ATTRIBUTE = frozenset("=,[<(:")
 
 
+@dataclass(frozen=True)
+class _Module:
+    """A module's tokens with values renamed and locations gone, the white space before each, and what its aliases stand for."""
+
+    words: list[str]
+    gaps: list[str]
+    aliases: _Inlining
+
+
 def canonical_mlir(stage: str, content: bytes) -> Canonical:
     """The canonical form of one module. Raises UnreadableStage when it is cut short or holds no function."""
-    tokens = tokenise(stage, decode(stage, content))
-    if not _has_function(tokens.words):
-        raise UnreadableStage(stage, "there is no function in it")
-    body, aliases = _split_aliases(_without_locations(tokens))
-    words = rename_values(body.words)
-    inlined = _Inlining(stage, aliases)
-    attributes = _module_attributes(words)
-    code = [inlined.code(word) for word in words]
+    module = _read(stage, content)
+    words, attributes = module.words, _module_attributes(module.words)
+    code = module.aliases.code(words)
     return Canonical(
-        text=_lay_out([inlined.text(word) for word in words], body.gaps),
+        text=_text(module),
         code=_SEPARATOR.join(code[: attributes.start] + code[attributes.stop :]),
         attributes=_SEPARATOR.join(code[attributes.start : attributes.stop]),
         converts=_count_converts(words),
@@ -37,9 +51,29 @@ def canonical_mlir(stage: str, content: bytes) -> Canonical:
     )
 
 
+def readable_mlir(stage: str, content: bytes) -> str:
+    """The text of the canonical form alone, for who only shows it. Raises UnreadableStage likewise."""
+    return _text(_read(stage, content))
+
+
+def _read(stage: str, content: bytes) -> _Module:
+    tokens = tokenise(stage, decode(stage, content))
+    if not _has_function(tokens.words):
+        raise UnreadableStage(stage, "there is no function in it")
+    body, aliases = _split_aliases(_without_locations(tokens))
+    return _Module(rename_values(body.words), body.gaps, _Inlining(stage, aliases))
+
+
+def _text(module: _Module) -> str:
+    return _lay_out(module.aliases.text(module.words), module.gaps)
+
+
 def _has_function(words: list[str]) -> bool:
     """Whether some operation is a function, `tt.func public @name(` or in the generic form `"tt.func"(`."""
+    named = {word for word in set(words) if word.endswith(("func", '.func"'))}
     for index, word in enumerate(words):
+        if word not in named:
+            continue
         if word.endswith("func") and mnemonic(word) == "func":
             following = words[index + 1 : index + 5]
             if any(len(one) > 1 and one[0] == "@" and after == "(" for one, after in pairwise(following)):
@@ -50,11 +84,25 @@ def _has_function(words: list[str]) -> bool:
 
 
 def _without_locations(tokens: Tokens) -> Tokens:
-    """Drop every `loc(…)`.
+    """Drop every `loc(…)`, and the names of those that nothing but a `loc(…)` mentions.
 
     The token is the word `loc` itself, so `local_alloc(` or an operation that ends in `.loc` is never meant, nor is
     text in a string. Where an attribute is expected the word stays as a place holder and only what it says is dropped.
     """
+    distinct = set(tokens.words)
+    whole = {word for word in distinct if is_location(word)}
+    stays = [word not in whole for word in tokens.words]
+    kept = Tokens(list(compress(tokens.words, stays)), list(compress(tokens.gaps, stays)))
+    kept = _without_written_locations(kept) if "loc" in distinct else kept
+    names = {word.partition(" ")[0] for word in whole if word[0] == "#"}
+    for name in sorted(names.intersection(kept.words)):
+        kept.words.extend((name, "=", "loc"))
+        kept.gaps.extend(("\n", " ", " "))
+    return kept
+
+
+def _without_written_locations(tokens: Tokens) -> Tokens:
+    """The same for locations that are spelt out where they stand."""
     words, gaps = tokens.words, tokens.gaps
     kept_words: list[str] = []
     kept_gaps: list[str] = []
@@ -75,7 +123,13 @@ def _split_aliases(tokens: Tokens) -> tuple[Tokens, dict[str, Tokens]]:
     aliases: dict[str, Tokens] = {}
     body = Tokens([], [])
     index, depth, count = 0, 0, len(words)
+    later = [place for place, word in enumerate(words) if word == "=" and place and is_alias(words[place - 1])]
+    last = later[-1] if later else 0
     while index < count:
+        if index > last:  # Nothing more is defined.
+            body.words.extend(words[index:])
+            body.gaps.extend(gaps[index:])
+            break
         word = words[index]
         if depth == 0 and index + 1 < count and words[index + 1] == "=" and is_alias(word):
             end = _definition_end(words, index + 2)
@@ -120,13 +174,13 @@ class _Inlining:
         for name in aliases:
             self._expand(name, ())
 
-    def text(self, word: str) -> str:
-        """The token, or its alias's definition as it was spaced."""
-        return self._texts.get(word, word)
+    def text(self, words: list[str]) -> list[str]:
+        """The tokens, with an alias's definition as it was spaced."""
+        return [self._texts.get(word, word) for word in words]
 
-    def code(self, word: str) -> str:
-        """The token, or its alias's definition as separated tokens: the same as if no alias had been used."""
-        return self._codes.get(word, word)
+    def code(self, words: list[str]) -> list[str]:
+        """The tokens, with an alias's definition as separated tokens: the same as if no alias had been used."""
+        return [self._codes.get(word, word) for word in words]
 
     def _expand(self, name: str, within: tuple[str, ...]) -> None:
         if name in within:
@@ -138,13 +192,14 @@ class _Inlining:
             if word in self._aliases and word not in self._texts:
                 self._expand(word, (*within, name))
         gaps = ["", *(" " if gap else "" for gap in definition.gaps[1:])]
-        self._texts[name] = "".join(gap + self.text(word) for gap, word in zip(gaps, definition.words, strict=True))
-        self._codes[name] = _SEPARATOR.join(self.code(word) for word in definition.words)
+        self._texts[name] = "".join(gap + text for gap, text in zip(gaps, self.text(definition.words), strict=True))
+        self._codes[name] = _SEPARATOR.join(self.code(definition.words))
 
 
 def _count_converts(words: list[str]) -> int:
     """Operations named convert_layout, whatever the dialect is called (`ttg`, and `triton_gpu` before Triton 3.3)."""
-    candidates = [index for index, word in enumerate(words) if word.endswith(("convert_layout", 'convert_layout"'))]
+    named = {word for word in set(words) if word.endswith(("convert_layout", 'convert_layout"'))}
+    candidates = [index for index, word in enumerate(words) if word in named] if named else []
     return sum(
         mnemonic(words[index]) == "convert_layout" and (words[index][0] != '"' or words[index + 1] == "(")
         for index in candidates
@@ -156,6 +211,8 @@ def _count_unordered(words: list[str]) -> int:
 
     Programs come to them in any order, and floating-point addition depends on it: a kernel with one may differ from itself.
     """
+    if not any(word.endswith(("atomic_rmw", "atomic_cas")) for word in set(words)):
+        return 0
     return sum(
         (word.endswith("atomic_rmw") and following == "fadd") or (word.endswith("atomic_cas") and word[0] not in '"@%')
         for word, following in pairwise(words)
@@ -177,13 +234,10 @@ def _lay_out(words: list[str], gaps: list[str]) -> str:
     pieces: list[str] = []
     depth = 0
     for word, gap in zip(words, gaps, strict=True):
-        closing = word == "}"
-        if closing:
+        if word == "}":
             depth -= 1
-        if gap == "\n" and pieces:
-            pieces.append("\n" + "  " * depth)
-        elif gap == " " and pieces:
-            pieces.append(" ")
+        if gap and pieces:
+            pieces.append("\n" + "  " * depth if gap == "\n" else " ")
         pieces.append(word)
         if word == "{":
             depth += 1

@@ -7,14 +7,21 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from itertools import islice
 
 from zl_bench.ir.unreadable import UnreadableStage
 
 _SUFFIX_ID = r"(?:[0-9]+|[A-Za-z_$.\-][A-Za-z0-9_$.\-]*)"
 _STRING = r'"(?:[^"\\\n]|\\.)*"'
-_TOKEN = re.compile(
-    rf"""
-      [A-Za-z_][A-Za-z0-9_$.]*                        # bare identifier, operation name, keyword
+_LOCATION_NAME = r"\#loc[0-9]*"
+_PLACE = (
+    rf"(?:{_STRING}(?::[0-9]+:[0-9]+|\({_LOCATION_NAME}\))?|callsite\({_LOCATION_NAME}\ at\ {_LOCATION_NAME}\)|unknown)"
+)
+_PIECE = re.compile(
+    rf"""\s*(?:
+      loc\((?<=[^\s=,\[<(:]\ loc\()(?:{_LOCATION_NAME}|{_PLACE})\)    # of an operation or an argument
+    | \#(?<=^\#)loc[0-9]*\ =\ loc\({_PLACE}\)$     # a line that gives one a name
+    | [A-Za-z_][A-Za-z0-9_$.]*                        # bare identifier, operation name, keyword
     | %{_SUFFIX_ID}(?:[:\#][0-9]+)?                   # value, with a result count or a result number
     | [\#!]{_SUFFIX_ID}                               # attribute or type, or an alias of one
     | [0-9][A-Za-z0-9_.]*                             # number, shape
@@ -23,12 +30,15 @@ _TOKEN = re.compile(
     | \^{_SUFFIX_ID}                                  # block
     | //[^\n]*                                        # comment
     | -> | >= | <= | ==                               # `->` so that its `>` closes nothing
-    | [^\s]
+    | [^\s])
     """,
-    re.VERBOSE,
+    re.VERBOSE | re.MULTILINE,
 )
+"""White space and a token. Locations make up most of a module and mean nothing to a comparison, so those in a common form are
+one token each: the first only where no attribute is expected, so that nothing is lost with it."""
 _OPENING = frozenset("([{")
 _CLOSING = {")": "(", "]": "[", "}": "{"}
+_BRACKETS_AND_MARK = frozenset('([{)]}"')
 _TERMINATORS = frozenset({"return", "yield"})
 _ALIAS_NAME = re.compile(r"[#!][A-Za-z0-9_$\-]+")
 
@@ -43,38 +53,52 @@ class Tokens:
 
 def tokenise(stage: str, text: str) -> Tokens:
     """Split a module's text. Raises UnreadableStage for an unterminated string or for brackets that do not match."""
-    words: list[str] = []
-    gaps: list[str] = []
+    pieces = _PIECE.findall(text)
+    # Everything is looked at once for each different piece: a module says few things very often.
+    word_of = {piece: piece.lstrip() for piece in set(pieces)}
+    if "//" in text:
+        pieces = [piece for piece in pieces if not word_of[piece].startswith("//")]
+    gap_of = {piece: _gap(piece[: len(piece) - len(word)]) for piece, word in word_of.items()}
+    words = [word_of[piece] for piece in pieces]
+    _check_brackets(stage, text, words)
+    return Tokens(words, [gap_of[piece] for piece in pieces])
+
+
+def _gap(white: str) -> str:
+    return "\n" if "\n" in white else white and " "
+
+
+def _check_brackets(stage: str, text: str, words: list[str]) -> None:
+    """Raise UnreadableStage, which names the line, at the first bracket or quotation mark that has no partner."""
     open_brackets: list[str] = []
-    end = 0
-    for match in _TOKEN.finditer(text):
-        start = match.start()
-        word = match.group()
-        gap = "" if start == end else "\n" if "\n" in text[end:start] else " "
-        end = match.end()
+    for index, word in enumerate(words):
+        if word not in _BRACKETS_AND_MARK:
+            continue
         if word in _OPENING:
             open_brackets.append(word)
-        elif word in _CLOSING:
-            if not open_brackets or open_brackets.pop() != _CLOSING[word]:
-                raise UnreadableStage(stage, f"its brackets do not match at line {_line(text, start)}")
         elif word == '"':
-            raise UnreadableStage(stage, f"a string does not end at line {_line(text, start)}")
-        elif word.startswith("//"):
-            continue
-        words.append(word)
-        gaps.append(gap)
+            raise UnreadableStage(stage, f"a string does not end at line {_line(text, index)}")
+        elif not open_brackets or open_brackets.pop() != _CLOSING[word]:
+            raise UnreadableStage(stage, f"its brackets do not match at line {_line(text, index)}")
     if open_brackets:
         raise UnreadableStage(stage, f"it is cut short ({len(open_brackets)} brackets left open)")
-    return Tokens(words, gaps)
 
 
-def _line(text: str, position: int) -> int:
-    return text.count("\n", 0, position) + 1
+def _line(text: str, index: int) -> int:
+    """The line of the token with that index, comments not counted."""
+    tokens = (match for match in _PIECE.finditer(text) if not match.group().lstrip().startswith("//"))
+    token = next(islice(tokens, index, None))
+    return text.count("\n", 0, token.end() - len(token.group().lstrip())) + 1
 
 
 def is_alias(word: str) -> bool:
     """Whether the token is an alias (`#blocked1`, `!ptr`): unlike a dialect's own attribute, it has no dot."""
     return word[0] in "#!" and _ALIAS_NAME.fullmatch(word) is not None
+
+
+def is_location(word: str) -> bool:
+    """Whether the token is a whole location: `loc(#loc3)`, or the line that defines `#loc3`."""
+    return word.startswith("loc(") or (word.startswith("#loc") and word.endswith(")"))
 
 
 def is_name(word: str) -> bool:

@@ -35,6 +35,8 @@ def rename_values(words: list[str]) -> list[str]:
 
 def _split(word: str) -> tuple[str, str]:
     """`%0#1` as (`%0`, `#1`), `%0:2` as (`%0`, `:2`), `%0` as (`%0`, ``)."""
+    if "#" not in word and ":" not in word:
+        return word, ""
     for mark in "#:":
         name, found, rest = word.partition(mark)
         if found:
@@ -52,6 +54,11 @@ def _rename_by_first_appearance(words: list[str]) -> list[str]:
         elif word[0] == "^" and len(word) > 1:
             renamed[index] = names.setdefault(word, f"^block.{len(names)}")
     return renamed
+
+
+def _tells_of_scope(word: str) -> bool:
+    """Whether a token can define or use a name, or open or close what names live in."""
+    return word[0] in "%{}^(" or word.endswith("func") or word.startswith("partition")
 
 
 @dataclass
@@ -81,7 +88,10 @@ class _ScopedRenaming:
 
     def run(self) -> list[str]:
         words = self._words
-        for index, word in enumerate(words[: -len(_END)]):
+        telling = set(filter(_tells_of_scope, set(words)))
+        for index, word in enumerate(words):
+            if word not in telling:
+                continue
             first = word[0]
             if first == "%":
                 if len(word) > 1 and index >= self._definitions_end:

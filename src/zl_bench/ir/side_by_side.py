@@ -144,7 +144,12 @@ class _Partners:
 
 
 def _without_numbers(value: re.Pattern[str] | None, line: str) -> str:
-    return value.sub(r"\1", line) if value else line
+    """Its pattern takes the name and the number of a value apart, so that splitting gives the text, name and number in turn."""
+    if value is None:
+        return line
+    parts = value.split(line)
+    del parts[2::3]
+    return "".join(parts)
 
 
 def _operation(line: str) -> str:

@@ -29,7 +29,8 @@ def side_values(switch: str, interpreters: Mapping[Side, str]) -> tuple[str, str
     match kind_of(switch):
         case "pass":
             name, _, occurrence = switch.removeprefix("pass:").partition("@")
-            which = f"{name} (its occurrence {occurrence} alone)" if occurrence else name
+            several = "s" if "," in occurrence else ""
+            which = f"{name} (its occurrence{several} {occurrence} alone)" if occurrence else name
             return f"{name} kept", f"{which} left out"
         case "build":
             before, after = (interpreters.get(side, "") or "another build" for side in ("before", "after"))
@@ -107,7 +108,9 @@ def speed_answer(judgement: Judgement, rounds: int) -> str:
     if not judgement.trusted:
         return f"{untrusted(judgement)}, so no speed-up of this measure can be believed"
     if not changed:
-        return f"no row with changed code was measured {over}"
+        alike = "its code" if len(judgement.rows) == 1 else "the code of each"
+        rows = f"{counted(len(judgement.rows), 'row')} {'was' if len(judgement.rows) == 1 else 'were'} measured {over}"
+        return f"{rows}, {alike} the same on both sides, so nothing is said of the switch's speed"
     words = Counter(row.verdict for row in changed)
     tallies = ", ".join(f"{words[verdict]} {verdict.value}" for verdict in SpeedVerdict if words[verdict])
     suite = judgement.suite

@@ -158,7 +158,9 @@ def _values(group: JudgedGroup) -> dict[str, Value]:
 
 
 def described(group: JudgedGroup) -> str:
-    """`softmax: geometric mean 1.0234 (1.0210 to 1.0258), 14/14 rows over 6 rounds`."""
+    """`softmax: geometric mean 1.0234 (1.0210 to 1.0258), 14/14 rows over 6 rounds`; `all changed rows: none`."""
+    if not group.of:
+        return f"{group.name}: none"
     interval = _interval(group.ci_low, group.ci_high)
     return (
         f"{group.name}: geometric mean {readable(group.speedup)}{'' if interval == ABSENT else f' ({interval})'}, "

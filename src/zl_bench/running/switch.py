@@ -12,13 +12,13 @@ from zl_bench.errors import UsageError
 from zl_bench.model import Side
 
 VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
-PASS = re.compile(r"pass:([A-Za-z_][A-Za-z0-9_]*)(?:@([1-9][0-9]{0,3}))?\Z")
+PASS = re.compile(r"pass:([A-Za-z_][A-Za-z0-9_]*)(?:@([1-9][0-9]{0,3}(?:,[1-9][0-9]{0,3})*))?\Z")
 VENDOR = "{VENDOR}"
 OWN_VARIABLES = frozenset({"TRITON_CACHE_DIR", "FLAGGEMS_CACHE_DIR", "PYTHONPATH", "PYTHONHASHSEED"})
 """Set by the tool for every run; a switch can not be one of them."""
 FORMS = (
-    "Write NAME (0 against 1), NAME=BEFORE..AFTER (an empty value means unset), pass:NAME, pass:NAME@N, or "
-    "build:BEFORE..AFTER with two Python interpreters."
+    "Write NAME (0 against 1), NAME=BEFORE..AFTER (an empty value means unset), pass:NAME, pass:NAME@N[,N…], "
+    "or build:BEFORE..AFTER with two Python interpreters."
 )
 
 
@@ -31,7 +31,8 @@ class Switch:
     name: str
     before: str | None = None
     after: str | None = None
-    occurrence: int | None = None
+    occurrences: tuple[int, ...] = ()
+    """Of the pass, those that are left out; all of them if none is named."""
 
     @property
     def is_null_control(self) -> bool:
@@ -44,7 +45,7 @@ class Switch:
         if self.kind == "build":
             return "build"
         if self.kind == "pass":
-            return f"pass:{self.name}" + (f"@{self.occurrence}" if self.occurrence else "")
+            return f"pass:{self.name}" + (f"@{','.join(map(str, self.occurrences))}" if self.occurrences else "")
         return self.name
 
     def variables(self, side: Side) -> dict[str, str | None]:
@@ -57,7 +58,8 @@ class Switch:
         """The pass that this side leaves out, in the form of input.json."""
         if self.kind != "pass" or side == "before":
             return None
-        return {"name": self.name, "occurrence": self.occurrence}
+        one = self.occurrences[0] if self.occurrences else None
+        return {"name": self.name, "occurrence": list(self.occurrences) if len(self.occurrences) > 1 else one}
 
     def interpreter(self, side: Side) -> Path | None:
         """The Python that this side runs in, if the switch says so."""
@@ -84,7 +86,7 @@ def parse_switch(text: str, segment: str | None = None) -> Switch:
         match = PASS.match(text)
         if not match:
             raise UsageError(f"{text!r} names no pass. {FORMS}")
-        return Switch(text, "pass", match[1], occurrence=int(match[2]) if match[2] else None)
+        return Switch(text, "pass", match[1], occurrences=tuple(map(int, match[2].split(","))) if match[2] else ())
     if text.startswith("build:"):
         return _build(text)
     name, equals, values = text.partition("=")

@@ -1,18 +1,19 @@
 """The log of a bisection: what was asked, then each step with what came of it, so that it can be gone on with.
 
-JSON, one object a line: first `{"asked": {…}}`, then `{"on": [parts], "digest": … | null, "failure": …, "seconds": …}`.
-A line that a kill cut short is passed over.
+JSON, one object a line: first `{"asked": {…}}`, then `{"on": [parts], "digest": … | null, "failure": …, "seconds": …}`, or,
+where parts are timed, the fields of `Timed` instead of digest and failure. A line that a kill cut short is passed over.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
 from zl_bench.errors import EnvironmentUnfit, UsageError
+from zl_bench.model import RowKey
 
 
 @dataclass(frozen=True)
@@ -21,6 +22,22 @@ class Outcome:
 
     digest: str | None
     failure: str = ""
+
+
+@dataclass(frozen=True)
+class Timed:
+    """What the rounds say of one row with some parts on. Without rounds the code was that of the before side."""
+
+    verdict: str
+    """A word of `analysis.judgement.SpeedVerdict`; IDENTICAL was not timed."""
+    row: RowKey | None = None
+    """None where the word is on all rows."""
+    rounds: int = 0
+    speedup: float | None = None
+    ci_low: float | None = None
+    ci_high: float | None = None
+    mde: float | None = None
+    numerics_differ: bool = False
 
 
 class BisectLog:
@@ -34,6 +51,20 @@ class BisectLog:
 
         Raises UsageError if the log is another question's, EnvironmentUnfit if it can not be read or begun.
         """
+        return {
+            on: Outcome(record.get("digest"), str(record.get("failure") or ""))
+            for on, record in self._steps(asked).items()
+        }
+
+    def timed_steps(self, asked: Mapping[str, Any]) -> dict[tuple[str, ...], Timed]:
+        """The same of a question for which parts are timed."""
+        return {on: _timed(record) for on, record in self._steps(asked).items()}
+
+    def add(self, parts: tuple[str, ...], outcome: Outcome | Timed, seconds: float) -> None:
+        """Write a step down. Raises EnvironmentUnfit if the disk refuses."""
+        self._append({"on": list(parts), **asdict(outcome), "seconds": round(seconds, 2)})
+
+    def _steps(self, asked: Mapping[str, Any]) -> dict[tuple[str, ...], dict[str, Any]]:
         try:
             lines = self._path.read_text(encoding="utf-8", errors="replace").splitlines() if self._path.exists() else []
         except OSError as error:
@@ -44,19 +75,10 @@ class BisectLog:
             return {}
         if records[0].get("asked") != json.loads(json.dumps(asked)):
             raise UsageError(
-                f"{self._path} is the log of another question, of another kernel, goal or compiler. Nothing was compiled. "
+                f"{self._path} is the log of another question, of another kernel, goal or compiler. Nothing was run. "
                 "Name another file with --log, or remove that one."
             )
-        return {
-            tuple(record["on"]): Outcome(record.get("digest"), str(record.get("failure") or ""))
-            for record in records[1:]
-            if "on" in record
-        }
-
-    def add(self, parts: tuple[str, ...], outcome: Outcome, seconds: float) -> None:
-        """Write a step down. Raises EnvironmentUnfit if the disk refuses."""
-        step = {"on": list(parts), "digest": outcome.digest, "failure": outcome.failure, "seconds": round(seconds, 2)}
-        self._append(step)
+        return {tuple(record["on"]): record for record in records[1:] if "on" in record}
 
     def _append(self, record: Mapping[str, Any]) -> None:
         line = json.dumps(record).encode()
@@ -72,6 +94,12 @@ class BisectLog:
                 f"{self._path} can not be written: {error.strerror or error}. The steps before it are kept. Name a file "
                 "with --log that can be, or mend this and run the same command again."
             ) from error
+
+
+def _timed(record: Mapping[str, Any]) -> Timed:
+    known = {field.name: record[field.name] for field in fields(Timed) if field.name in record}
+    row = known.get("row")
+    return Timed(**{**known, "row": None if row is None else RowKey(**row)})
 
 
 def _read(line: str) -> dict[str, Any] | None:

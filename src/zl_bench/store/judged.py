@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import fields
+from functools import cache
 from typing import Any, TypeVar
 
 from zl_bench.analysis.shapes import worst_outcome
@@ -104,5 +105,10 @@ def _keyed(kind: type[Thing], record: Record, **made: Any) -> Thing:
 
 def _known(kind: type[Thing], record: Record, **made: Any) -> Thing:
     """An instance of a dataclass from the fields that it knows, those in `made` as they are given."""
-    names = {entry.name for entry in fields(kind)}  # type: ignore[arg-type]
+    names = _names(kind)  # type: ignore[arg-type]
     return kind(**{**{name: value for name, value in record.items() if name in names}, **made})
+
+
+@cache  # A screen of a whole suite has a hundred thousand of these records, of a dozen kinds.
+def _names(kind: type[Any]) -> frozenset[str]:
+    return frozenset(entry.name for entry in fields(kind))

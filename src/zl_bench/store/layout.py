@@ -14,6 +14,7 @@
         measure/code/<operator>[.<dtype>]_{…}/          the compiled code of each side, from the screen's runs
         on_card/                                        the root of the pairs repeated on a card, of a screen for a target
         bisect/<operator, row, kernel and goal>.jsonl   what a bisection tried, and what came of it
+        bisect/<the same>.steps/<parts that are on>/    a root of its own for each of them that was run on a card
     runs/run_<timestamp>/                               runs of one side: run_<side>.json instead of the screen's files
 
 A name on disk is the text with every character outside [A-Za-z0-9_-] as %XX per UTF-8 byte. Where that would not be
@@ -100,6 +101,16 @@ def code_folder(root: Path) -> Path:
 def bisect_log_file(root: Path, words: Sequence[str]) -> Path:
     """The log of the bisection that those words tell from the others of the root."""
     return root / BISECT_FOLDER / f"{safe_name(' '.join(words))}.jsonl"
+
+
+def bisect_steps_folder(log: Path) -> Path:
+    """The folder of all that a bisection with that log has run on a card."""
+    return log.with_suffix(".steps")
+
+
+def bisect_step_folder(log: Path, parts: Sequence[str]) -> Path:
+    """The root in which it has screened and measured those parts."""
+    return bisect_steps_folder(log) / safe_name(" ".join(parts) or "no part")
 
 
 def run_request_file(side: Side) -> str:

@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from zl_bench.analysis.bisection import Found, find_parts
 from zl_bench.analysis.prints import digest_of
@@ -25,7 +25,8 @@ from zl_bench.workflow.replaying import compile_again, fidelity
 from zl_bench.workflow.subject import KernelSide, Subject
 
 Goal = Literal["ir", "code", "broken"]
-GOALS: tuple[Goal, ...] = ("ir", "code", "broken")
+"""What a compile can answer; that of the goal speed are rounds (`bisect_speed`)."""
+GOALS: tuple[Goal, ...] = get_args(Goal)
 
 
 @dataclass(frozen=True)

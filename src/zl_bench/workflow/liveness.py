@@ -156,13 +156,11 @@ def _a_side(servers: SideServers) -> Side:
 
 
 def _pass_is_added(switch: Switch, passes: tuple[str, ...], target: str) -> Liveness:
-    count = passes.count(switch.name)
-    if count >= (switch.occurrence or 1):
+    count, last = passes.count(switch.name), max(switch.occurrences, default=1)
+    if count >= last:
         return Liveness(True, f"the TTGIR pipeline for {target} adds {switch.name} {count} times")
     if count:
-        return Liveness(
-            False, f"the TTGIR pipeline for {target} adds {switch.name} {count} times, not {switch.occurrence}"
-        )
+        return Liveness(False, f"the TTGIR pipeline for {target} adds {switch.name} {count} times, not {last}")
     names = ", ".join(dict.fromkeys(passes))
     return Liveness(False, f"the TTGIR pipeline for {target} never adds {switch.name}; it adds {names}")
 

@@ -89,20 +89,23 @@ async def _one_after_the_other(
 
 
 async def _at_once(entry: Entry, node: str, settings: PairSettings, servers: SideServers) -> tuple[Run, Run]:
-    """Both sides at once. What the after side did while a before side ended early is not kept: it may have waited in vain."""
+    """Both sides at once. The after side is run again, by itself, if the before side ended early or if its own time ran out: it
+    may have waited for choices that came late or never, and waiting is on no run's account.
+    """
     before_folder = _directory(entry, node, "before", settings)
-    sides = [
-        asyncio.create_task(run_node(entry, node, "before", "before", settings, servers, None)),
-        asyncio.create_task(run_node(entry, node, "after", "after", settings, servers, (), follow=before_folder)),
-    ]
+    following = asyncio.create_task(
+        run_node(entry, node, "after", "after", settings, servers, (), follow=before_folder)
+    )
     try:
-        before, after = await asyncio.gather(*sides)
+        before = await run_node(entry, node, "before", "before", settings, servers, None)
+        if before.absence is None:
+            after = await following
+            if after.absence is None or after.absence.kind != "timeout":
+                return before, after
     finally:
-        for side in sides:
-            side.cancel()
-    if before.absence is not None:
-        after = await run_node(entry, node, "after", "after", settings, servers, distinct_pins(before.pins))
-    return before, after
+        following.cancel()
+        await asyncio.wait([following])
+    return before, await run_node(entry, node, "after", "after", settings, servers, distinct_pins(before.pins))
 
 
 async def run_node(

@@ -69,15 +69,15 @@ def mask_parts(subject: Subject, mask: Mask) -> SwitchParts:
     return SwitchParts(tuple(bits), side, notes)
 
 
-def switch_parts(subject: Subject, pipeline: Sequence[str]) -> SwitchParts:
+def switch_parts(subject: Subject, pipeline: Sequence[str], fewest: int = 2) -> SwitchParts:
     """The occurrences of the switch's pass in the TTGIR pipeline, and the variables in which the sides differ.
 
-    `pipeline` are the passes of the before side. Raises UsageError where there are not several parts.
+    `pipeline` are the passes of the before side. Raises UsageError where there are fewer than `fewest` parts.
     """
     before, after = subject.sides["before"], subject.sides["after"]
     variables = _differing(before.environment, after.environment)
     occurrences = _occurrences(subject, pipeline)
-    if len(variables) + len(occurrences) < 2:
+    if len(variables) + len(occurrences) < fewest:
         one = f": {[*variables, *occurrences][0]}" if variables or occurrences else ""
         raise UsageError(
             f"The switch {subject.switch.text} has fewer than two parts{one}. A switch that has several is pass:NAME, a build, "
@@ -111,7 +111,7 @@ def _occurrences(subject: Subject, pipeline: Sequence[str]) -> dict[str, int]:
     if drop is None:
         return {}
     count = pipeline.count(subject.switch.name)
-    numbers = range(1, count + 1) if drop["occurrence"] is None else [subject.switch.occurrence or 1]
+    numbers = subject.switch.occurrences or range(1, count + 1)
     return {f"{subject.switch.name}@{number}": number for number in numbers}
 
 

@@ -7,42 +7,58 @@ every operator, then the others in the order of the pipeline. What is left out s
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
-from zl_bench.analysis.prints import Unreadable
-from zl_bench.errors import ZlBenchError
-from zl_bench.ir.side_by_side import SideBySide, side_by_side
+from zl_bench.ir.side_by_side import SideBySide
 from zl_bench.ir.stages import order_stages
-from zl_bench.model import StageText
 from zl_bench.reports.html import Differences, Pair, pair_of
 from zl_bench.reports.report_view import LaunchView, ReportView, StageView
-from zl_bench.workflow.judge import DEFAULT_CRITERION, read_stage
+from zl_bench.workflow.judge import DEFAULT_CRITERION
+from zl_bench.workflow.report_comparing import Comparison, compared, processes_for
 
-MOST_LINES = 600_000
-"""Lines that are aligned in all, both sides counted: about a minute of work."""
+MOST_LINES = 800_000
+"""Lines that are aligned in all, both sides counted: about half a minute of work for one core."""
 MOST_SHOWN = 24_000_000
 """Characters of comparisons that are kept in all, which are about 4 MB of a page."""
+TOO_LARGE = "the page would become too large"
 
 
 def read_differences(
-    root: Path, view: ReportView, *, most_lines: int = MOST_LINES, most_shown: int = MOST_SHOWN
+    root: Path,
+    view: ReportView,
+    *,
+    most_lines: int = MOST_LINES,
+    most_shown: int = MOST_SHOWN,
+    processes: int | None = None,
 ) -> Differences:
-    """The comparisons of all stages that differ, as far as those limits reach; those of a file that is gone say so."""
-    found: dict[Pair, SideBySide | str] = {}
-    lines = shown = left_out = 0
-    for before, after in _pairs(view):
-        pair = pair_of(before, after)
-        if pair in found:
-            continue
-        if lines >= most_lines or shown >= most_shown:
-            found[pair] = "the page would become too large"
-            left_out += 1
-            continue
-        found[pair] = compared = _compared(root, before, after)
-        if isinstance(compared, SideBySide):
-            lines += compared.before_lines + compared.after_lines
-            shown += sum(len(text) for line in compared.lines for text in (line.before, line.after) if text)
-    return Differences(found, _note(len(found), left_out))
+    """The comparisons of all stages that differ, as far as those limits reach; those of a file that is gone say so.
+
+    Args:
+        root: the folder to which the stages' paths are relative.
+        view: the report that shows them.
+        most_lines: where aligning ends, in lines of both sides.
+        most_shown: where keeping ends, in characters of comparisons that are not the same.
+        processes: how many compare; as many as are worth it unless given. The result does not depend on it.
+    """
+    pairs = {pair_of(before, after): (before, after) for before, after in _pairs(view)}
+    found: dict[Pair, Comparison] = {}
+    shown_once: dict[SideBySide, SideBySide] = {}
+    lines = shown = 0
+    at_work = processes if processes is not None else processes_for(len(pairs))
+    with closing(compared(root, list(pairs.values()), at_work)) as comparisons:
+        for pair in pairs:
+            if lines >= most_lines or shown >= most_shown:
+                break
+            found[pair] = comparison = next(comparisons)
+            if isinstance(comparison, str):
+                continue
+            lines += comparison.before_lines + comparison.after_lines
+            found[pair] = kept = shown_once.setdefault(comparison, comparison)
+            if kept is comparison:
+                shown += sum(len(text) for line in comparison.lines for text in (line.before, line.after) if text)
+    left_out = len(pairs) - len(found)
+    return Differences({pair: found.get(pair, TOO_LARGE) for pair in pairs}, _note(len(pairs), left_out))
 
 
 def _pairs(view: ReportView) -> Iterator[tuple[StageView, StageView]]:
@@ -78,17 +94,6 @@ def _stages_in_turn(view: ReportView, names: set[str]) -> list[str]:
 
 def _stage(view: ReportView, kernel: int, name: str) -> StageView | None:
     return next((stage for stage in view.kernels[kernel].stages if stage.name == name), None)
-
-
-def _compared(root: Path, before: StageView, after: StageView) -> SideBySide | str:
-    contents = [read_stage(StageText(stage.name, root / stage.path, stage.sha256)) for stage in (before, after)]
-    old, new = contents
-    if isinstance(old, Unreadable) or isinstance(new, Unreadable):
-        return " and ".join(content.message for content in contents if isinstance(content, Unreadable))
-    try:
-        return side_by_side(before.name, old, new)
-    except ZlBenchError as error:
-        return str(error)
 
 
 def _note(pairs: int, left_out: int) -> str:

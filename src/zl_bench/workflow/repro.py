@@ -254,6 +254,7 @@ def _what_a_side_is(side: Mapping[str, Any]) -> str:
     parts += [f"{name} unset" if value is None else f"{name}={value}" for name, value in side["variables"].items()]
     drop = side["drop_pass"]
     if drop:
-        at = f"@{drop['occurrence']}" if drop.get("occurrence") else ""
+        left_out = drop.get("occurrence")
+        at = f"@{','.join(map(str, left_out)) if isinstance(left_out, list) else left_out}" if left_out else ""
         parts.append(f"without the pass {drop['name']}{at}")
     return ", ".join(parts)

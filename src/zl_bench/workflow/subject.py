@@ -12,7 +12,7 @@ from zl_bench.analysis.wording import listed
 from zl_bench.backends.base import DeviceBackend
 from zl_bench.backends.vendors import backend_for_target, hidden_cards
 from zl_bench.errors import EnvironmentUnfit, UsageError
-from zl_bench.model import SIDES, BrokenRow, Kernel, NodeVerdict, Run, Side, StageText, split_entry
+from zl_bench.model import SIDES, BrokenRow, Kernel, NodeVerdict, RowKey, Run, Side, StageText, split_entry
 from zl_bench.running.environment import side_environment
 from zl_bench.running.switch import Switch, is_interpreter, parse_switch
 from zl_bench.store.request import ScreenRequest, read_request
@@ -53,13 +53,18 @@ class Subject:
     root: Path
     entry: str
     row: int
-    row_text: str
+    row_key: RowKey
     switch: Switch
     request: ScreenRequest
     backend: DeviceBackend
     target: str
     sides: Mapping[Side, KernelSide]
     notes: tuple[str, ...]
+
+    @property
+    def row_text(self) -> str:
+        """The row, for people."""
+        return describe_row(self.row_key)
 
     @property
     def name(self) -> str:
@@ -82,7 +87,7 @@ class _Candidate:
     """A row that can be chosen, with the kernel of each side."""
 
     row: int
-    row_text: str
+    row_key: RowKey
     kernels: Mapping[Side, Kernel]
     changed: bool
     runs: Mapping[Side, Run]
@@ -133,7 +138,7 @@ def choose_subject(
         )
         notes += _notes(sides[side])
     return Subject(
-        root, entry, chosen.row, chosen.row_text, switch, request, backend, target, sides, tuple(dict.fromkeys(notes))
+        root, entry, chosen.row, chosen.row_key, switch, request, backend, target, sides, tuple(dict.fromkeys(notes))
     )
 
 
@@ -149,7 +154,7 @@ def _candidates(loaded: LoadedOperator, criterion: str) -> Iterator[_Candidate]:
             if before is not None and after is not None:
                 yield _Candidate(
                     row=one.number,
-                    row_text=describe_row(one.row.key),
+                    row_key=one.row.key,
                     kernels={"before": before, "after": after},
                     changed=bool(launch.changed_stages),
                     runs=runs[nodes[id(one.row)]],
@@ -168,7 +173,7 @@ def _broken(number: int, broken: BrokenRow, node: NodeVerdict, runs: Mapping[Sid
     for kernel in row.launches if row is not None and broken.phase == "compile" else ():
         if kernel.identity.name == broken.kernel:
             kernels: dict[Side, Kernel] = dict.fromkeys(SIDES, kernel)
-            yield _Candidate(number, describe_row(broken.key), kernels, True, runs, broken)
+            yield _Candidate(number, broken.key, kernels, True, runs, broken)
 
 
 def _choose(candidates: list[_Candidate], entry: str, row: int | None, kernel: str | None) -> _Candidate:

@@ -49,15 +49,19 @@ def pack(view: ReportView, differences: Differences) -> Payload:
 
 
 def _comparisons(differences: Differences) -> tuple[list[str], dict[Pair, Place]]:
-    """Compressed lists of comparisons, and where each is: neighbours are much alike, and together they take half the room."""
+    """Compressed lists of comparisons, and where each is: equal ones once, and neighbours, which are much alike, together."""
     compressed: list[str] = []
     places: dict[Pair, Place] = {}
     together: list[dict[str, Any]] = []
     characters = 0
+    packed: dict[SideBySide, Place] = {}
     for pair, found in differences.found.items():
         if isinstance(found, str):
             continue
-        places[pair] = (len(compressed), len(together))
+        known = packed.get(found)
+        places[pair] = packed[found] = known if known is not None else (len(compressed), len(together))
+        if known is not None:
+            continue
         together.append(_comparison(found))
         characters += sum(len(text) for line in found.lines for text in (line.before, line.after) if text)
         if characters > TOGETHER:
@@ -197,10 +201,12 @@ def plain(value: Any) -> Any:
     """Dataclasses as objects, tuples as lists, texts as people can see them, all else as it is."""
     if isinstance(value, str):
         return visible(value)
+    if value is None or isinstance(value, (int, float)):
+        return value
     if isinstance(value, (tuple, list)):
         return [plain(item) for item in value]
     if is_dataclass(value):
-        return {entry.name: plain(getattr(value, entry.name)) for entry in fields(value)}
+        return {name: plain(field) for name, field in vars(value).items()}
     return value
 
 

@@ -4,13 +4,14 @@ const NICE = [
   5, 10, 20, 50, 100,
 ];
 
-// The smallest reach, as a logarithm on either side of 1, that holds all but the outermost ratios.
+// The smallest reach, as a logarithm on either side of 1, that holds all but the outermost ratios, and never less than 3 %: there
+// is room for that without hiding anything.
 function reachOf(ratios) {
   const sizes = ratios.filter((one) => one > 0).map((one) => Math.abs(Math.log(one))).sort((a, b) => a - b);
   if (!sizes.length) return Math.log(1.05);
   const most = sizes[Math.floor((sizes.length - 1) * 0.98)];
   const last = sizes[sizes.length - 1];
-  return Math.max(Math.log(1.02), (last > 3 * most ? 1.6 * most : last) * 1.1);
+  return Math.max(Math.log(1.03), (last > 3 * most ? 1.6 * most : last) * 1.1);
 }
 
 // From a ratio to a place between 0 and 1, and which ticks there is room for.
