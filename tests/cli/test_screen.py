@@ -219,6 +219,22 @@ def test_a_root_that_can_not_be_a_folder(screened: Screened, root: str) -> None:
     assert screened.plans == []
 
 
+def test_a_root_that_is_a_link_to_nothing(screened: Screened) -> None:
+    Path("link").symlink_to("nowhere")
+    assert screened(*MINIMAL, "--root", "link") == 3
+    assert "--root link can not be created: it is a link to nothing." in screened.err
+
+
+@pytest.mark.parametrize("root", ["one_before", "one_before/below/it"])
+def test_a_root_is_not_made_in_the_folder_of_a_run(screened: Screened, root: str) -> None:
+    Path("one_before").mkdir()
+    Path("one_before/input.json").write_text("{}")
+    assert screened(*MINIMAL, "--root", root) == 2
+    assert "which its next run clears" in screened.err
+    assert folders() == ["one_before"]
+    assert screened.plans == []
+
+
 def test_runs_that_can_not_be_a_folder(screened: Screened) -> None:
     Path("runs").write_text("")
     assert screened(*MINIMAL) == 3

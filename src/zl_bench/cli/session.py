@@ -16,6 +16,7 @@ from rich.console import Console
 
 from zl_bench.errors import EnvironmentUnfit, ExitCode, UsageError
 from zl_bench.inside.zl_probe import processes
+from zl_bench.inside.zl_probe.wire import INPUT_FILE
 from zl_bench.reports.progress import ProgressReporter
 from zl_bench.running.environment import recordable_command
 from zl_bench.running.memory import gib
@@ -49,12 +50,16 @@ def make_root(root: Path | None, axis: str | None) -> Path:
         return new_default_root(Path("runs").absolute(), axis, datetime.now())
     if root.resolve() == Path.cwd().resolve():
         raise UsageError("--root would be the working directory itself; name a folder of its own.")
+    for folder in (root, *root.absolute().parents):
+        if (folder / INPUT_FILE).is_file():
+            raise UsageError(
+                f"--root {root} would lie in a run's folder, {folder}, which its next run clears. Name another."
+            )
     try:
         root.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise EnvironmentUnfit(
-            f"--root {root} can not be created: {error.strerror or error}. Name a folder that can."
-        ) from error
+        why = "it is a link to nothing" if root.is_symlink() and not root.exists() else error.strerror or error
+        raise EnvironmentUnfit(f"--root {root} can not be created: {why}. Name a folder that can.") from error
     return root.absolute()
 
 
