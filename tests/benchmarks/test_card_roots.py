@@ -53,9 +53,10 @@ def test_failed_rows_keep_their_message(tmp_path):
 
 
 def test_numerics_count_rows_by_outcome(tmp_path):
-    rows = (paired("[1]", SAME), paired("[2]", DIFFERS), paired("[3]", None))
+    free = {**DIFFERS, "unordered": True}
+    rows = (paired("[1]", SAME), paired("[2]", DIFFERS), paired("[3]", None), paired("[4]", free))
     record = only(root_of(tmp_path, [row("[1]", "k0")], None, *rows))
-    assert record["numerics"] == {"same": 1, "without": 1, "differs": [["[2]", DIFFERS]]}
+    assert record["numerics"] == {"same": 1, "unordered": 1, "without": 1, "differs": [["[2]", DIFFERS]]}
 
 
 def test_the_last_line_of_an_operator_counts(tmp_path):

@@ -198,7 +198,7 @@ class TestThePlaceOfCompatPlugins:
             given.update(rootdir=str(tmp_path), pytest_args=[])
             seen = []
             parts = case.Parts(None, Pins("first", [], None, None), RunCache(str(tmp_path)))
-            monkeypatch.setattr(case, "install", lambda given, recorder: parts)
+            monkeypatch.setattr(case, "install", lambda given, recorder, untouched: parts)
             monkeypatch.setattr(case.versions, "versions", dict)
             monkeypatch.setattr(pytest, "main", lambda arguments, plugins: seen.extend(plugins) or 0)
             case.run({**given, "node": "test_x.py", "dtype": None, **fields})
