@@ -232,7 +232,7 @@ class Cases:
     def run_alone(self, node, **fields):
         """Run a node in an interpreter of its own, which shares no address and no hash seed with the server."""
         path = self.prepare(node, **fields)
-        script = "import sys; from zl_probe import server; sys.exit(server._run_case(sys.argv[1]))"
+        script = "import sys; from zl_probe import server; sys.exit(server._run_case(sys.argv[1], None))"
         variables = environment(without_torch(self.folder), PYTHONHASHSEED="4321")
         done = subprocess.run([sys.executable, "-c", script, str(path)], env=variables, timeout=PATIENCE, check=False)
         return Ran(path.parent, {"code": done.returncode})
