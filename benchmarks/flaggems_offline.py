@@ -134,7 +134,7 @@ def single(out: Path, operators: Sequence[str], arguments: Sequence[str], named_
 
 def _compiling(root: Path, side: str) -> float:
     """Seconds that the runs of a side spent in Triton's compiler, one compile after another."""
-    events = [event for path in root.glob(f"*_{side}/events.jsonl") for event in json_lines.read(path)]
+    events = [event for path in root.glob(f"*_{side}/**/events.jsonl") for event in json_lines.read(path)]
     return round(sum(event["seconds"] for event in events if event["event"] == "compile"), 1)
 
 
