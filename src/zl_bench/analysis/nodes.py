@@ -28,6 +28,9 @@ BREAKING_ABSENCES = ("failed", "timeout", "memory", "crashed")
 """Ways for a run to end early that break the first row which it then never reached. A stand-in device that can not do
 something, a dtype, a skip or a process that never started say nothing about the switch."""
 
+CUT_SHORT = ("crashed", "memory", "timeout", "not started")
+"""Ends of a process before its time, whatever rows it had by then."""
+
 STUCK_SHARE, STUCK_FACTOR = 0.5, 10.0
 """A run that ran out of time was stuck in a row if that row had taken this share of the whole time, and this many times
 what it took on the other side. Else the limit was short, which says nothing about the switch."""
@@ -99,8 +102,7 @@ def sort_node(
             unchecked += repetition is None
             unstable = self_differences(row, repetition, prints, rules)
         compared = pair_rows(row, right.rows[key], prints, rules, unstable)
-        unordered = any(criterion_print(kernel, prints, rules).unordered for kernel in row.launches)
-        paired.append(replace(compared, numerics=_weigh(numerics.get(key), compared, unordered=unordered)))
+        paired.append(replace(compared, numerics=_weigh(numerics.get(key), compared, row, prints, rules)))
 
     broken: list[BrokenRow] = []
     one_sided: list[OneSidedRow] = []
@@ -150,16 +152,19 @@ def captured(run: Run) -> Run:
     return replace(run, rows=(), absence=Absence("nothing captured", reason))
 
 
-def _weigh(found: Numerics | None, row: PairedRow, *, unordered: bool) -> Numerics | None:
-    """What a difference is worth, given the row's comparison and whether a kernel of it lets the order of atomics show.
+def _weigh(
+    found: Numerics | None, paired: PairedRow, row: Row, prints: Fingerprints, rules: StageRules
+) -> Numerics | None:
+    """What a difference is worth, given the row's comparison and the kernels that it launches.
 
-    The same code with such a kernel differs from itself from run to run, which is not on the switch's account. Code that
-    differs may owe its difference to either, and keeps it.
+    The same code with a kernel that lets the order of atomics show differs from itself from run to run, which is not on the
+    switch's account. Code that differs may owe its difference to either, and keeps it.
     """
-    identical = not row.changed and row.sequence == "same" and row.machine_code == "same"
-    if found is None or found.same or not (unordered and identical):
+    identical = not paired.changed and paired.sequence == "same" and paired.machine_code == "same"
+    if found is None or found.same or not identical:
         return found
-    return replace(found, unordered=True)
+    unordered = any(criterion_print(kernel, prints, rules).unordered for kernel in row.launches)
+    return replace(found, unordered=unordered)
 
 
 def _half(run: Run, prints: Fingerprints, rules: StageRules) -> _Half:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from zl_bench.analysis.nodes import NOTHING_COMPARED, SortedNode, sort_node
+from zl_bench.analysis.nodes import CUT_SHORT, NOTHING_COMPARED, SortedNode, sort_node
 from zl_bench.analysis.numerics import summarise_numerics
 from zl_bench.analysis.pairing import summary_machine_code
 from zl_bench.analysis.pins import summarise_pins
@@ -123,7 +123,7 @@ def _run_lost(node: SortedNode, side: Side) -> bool:
     """Whether the process crashed, was killed or timed out, lost its server, or failed without any row."""
     run = node.run(side)
     absence = run.absence
-    if absence is not None and absence.kind in ("crashed", "memory", "timeout", "not started"):
+    if absence is not None and absence.kind in CUT_SHORT:
         return True
     measured = {row.key for row in run.rows} - {row.key for where, row in node.failed if where == side}
     return not measured and _run_failed(node, side)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-import secrets
 from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -12,7 +10,7 @@ import click
 
 from zl_bench.cli.cards import cards_option, l2_option, timing_option, wait_option
 from zl_bench.cli.judge import delta_option
-from zl_bench.cli.measure import SEEDS, plan_of
+from zl_bench.cli.measure import budget_seconds, plan_of, secret_option, seed_option
 from zl_bench.cli.session import PatientConsole, make_root, run_to_the_end
 from zl_bench.cli.work import require_numbers
 from zl_bench.errors import UsageError
@@ -46,21 +44,12 @@ def speed_options(command: Callable[..., Any]) -> Callable[..., Any]:
                 metavar="MINUTES",
                 help="Begin no pair after so many minutes; the same command goes on from there.",
             ),
-            click.option(
-                "--seed",
-                type=click.IntRange(0),
-                help="Of every choice of order; drawn, and written down, unless given.",
-            ),
+            seed_option,
             cards_option,
             wait_option,
             timing_option("By the vendor's usual method unless given."),
             l2_option,
-            click.option(
-                "--env",
-                multiple=True,
-                metavar="K=V",
-                help="A variable of the screen whose secret value it did not keep.",
-            ),
+            secret_option,
         )
     ):
         command = option(command)
@@ -91,17 +80,14 @@ def bisect_by_speed(
     from zl_bench.workflow.bisect_speed import bisect_speed
     from zl_bench.workflow.bisect_speed_lines import speed_lines, step_line
 
-    budget, seed = asked["budget"], asked["seed"]
     require_numbers(timeout, None, asked["wait"])
-    if budget is not None and not math.isfinite(budget):
-        raise UsageError(f"--budget {budget:g} is no number of minutes; leave it out for as long as it takes.")
+    budget = budget_seconds(asked["budget"])
     root = subject.root.absolute()
     plan = plan_of(
         root, subject.request, vendor=None, cards=asked["cards"], wait=asked["wait"], timing=asked["timing"], l2=asked["l2"],
         env=parse_assignments(asked["env"]), timeout=timeout, memory=None, python=python, resume=True,
-        named=(subject.entry,), rounds=asked["rounds"], delta=asked["delta"],
-        budget=None if budget is None else budget * 60, seed=secrets.randbelow(SEEDS) if seed is None else seed,
-        seed_given=seed is not None, alternate="turns", ahead=None,
+        named=(subject.entry,), rounds=asked["rounds"], delta=asked["delta"], budget=budget, seed=asked["seed"],
+        alternate="turns", ahead=None,
     )  # fmt: skip
     row = subject.row_key if one_row else None
     which = f"row {subject.row}" if one_row else "all rows"

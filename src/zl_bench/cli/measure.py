@@ -50,6 +50,13 @@ PROCESSORS = 4
 WORDS = ("FASTER", "SLOWER", "NO_CHANGE", "INCONCLUSIVE", "LAUNCH_BOUND", "UNTRUSTED")
 """What --fail-on may name: the verdicts that say something of changed rows, and the one on the whole run."""
 
+seed_option = click.option(
+    "--seed", type=click.IntRange(0), help="Of every choice of order; drawn, and written down, unless given."
+)
+secret_option = click.option(
+    "--env", multiple=True, metavar="K=V", help="A variable of the screen whose secret value it did not keep."
+)
+
 
 @click.command("measure")
 @click.option(
@@ -63,7 +70,7 @@ WORDS = ("FASTER", "SLOWER", "NO_CHANGE", "INCONCLUSIVE", "LAUNCH_BOUND", "UNTRU
     help="Begin no pair after so many minutes, repetitions included; what is measured by then is judged. A screen that is "
     "repeated on the card first is finished all the same, and counts.",
 )
-@click.option("--seed", type=click.IntRange(0), help="Of every choice of order; drawn, and written down, unless given.")
+@seed_option
 @click.option(
     "--alternate",
     type=click.Choice(["turns", "processes"]),
@@ -83,9 +90,7 @@ WORDS = ("FASTER", "SLOWER", "NO_CHANGE", "INCONCLUSIVE", "LAUNCH_BOUND", "UNTRU
 @wait_option
 @timing_option("By the vendor's usual method unless given.")
 @l2_option
-@click.option(
-    "--env", multiple=True, metavar="K=V", help="A variable of the screen whose secret value it did not keep."
-)
+@secret_option
 @options.timeout_option
 @options.memory_option
 @options.python_option
@@ -125,8 +130,7 @@ def measure(
     interrupted.
     """
     require_numbers(timeout, memory, wait)
-    if budget is not None and not math.isfinite(budget):
-        raise UsageError(f"--budget {budget:g} is no number of minutes; leave it out for as long as it takes.")
+    seconds = budget_seconds(budget)
     request, verdicts = _screened(root)
     root = root.absolute()
     from zl_bench.workflow.measure_work import choose
@@ -139,8 +143,7 @@ def measure(
     plan = plan_of(
         root, request, vendor=vendor, cards=cards, wait=wait, timing=timing, l2=l2, env=parse_assignments(env),
         timeout=timeout, memory=memory, python=python, resume=resume, named=operators, rounds=rounds, delta=delta,
-        budget=None if budget is None else budget * 60, seed=secrets.randbelow(SEEDS) if seed is None else seed,
-        seed_given=seed is not None, alternate=alternate, ahead=ahead,
+        budget=seconds, seed=seed, alternate=alternate, ahead=ahead,
     )  # fmt: skip
     _measure(plan, fail_on)
 
@@ -200,6 +203,15 @@ def _screened(root: Path) -> tuple[ScreenRequest, list[OperatorVerdict]]:
     return request, ScreenRecord(root).finished()
 
 
+def budget_seconds(minutes: float | None) -> float | None:
+    """--budget in seconds. Raises UsageError for what is no number."""
+    if minutes is None:
+        return None
+    if not math.isfinite(minutes):
+        raise UsageError(f"--budget {minutes:g} is no number of minutes; leave it out for as long as it takes.")
+    return minutes * 60
+
+
 def plan_of(
     root: Path,
     request: ScreenRequest,
@@ -214,10 +226,14 @@ def plan_of(
     memory: float | None,
     python: str | None,
     resume: bool,
+    seed: int | None,
     ahead: bool | None,
     **asked: Any,
 ) -> MeasurePlan:
-    """How a screened root is measured on the cards that are meant; `asked` are the plan's fields that nothing is made of."""
+    """How a screened root is measured on the cards that are meant; `asked` are the plan's fields that nothing is made of.
+
+    A seed is drawn unless given.
+    """
     from zl_bench.workflow.measure_plan import MeasurePlan, screen_again, suite_of
 
     config = configuration()
@@ -245,4 +261,8 @@ def plan_of(
     )
     if ahead is None:
         ahead = len(os.sched_getaffinity(0)) >= PROCESSORS * len(chosen.cards)
-    return MeasurePlan(root=root, request=request, screen=screen, timing=how, resume=resume, ahead=ahead, **asked)
+    drawn = secrets.randbelow(SEEDS) if seed is None else seed
+    return MeasurePlan(
+        root=root, request=request, screen=screen, timing=how, resume=resume, seed=drawn, seed_given=seed is not None,
+        ahead=ahead, **asked,
+    )  # fmt: skip

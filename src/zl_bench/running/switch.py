@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from zl_bench.errors import UsageError
 from zl_bench.model import Side
@@ -45,7 +46,7 @@ class Switch:
         if self.kind == "build":
             return "build"
         if self.kind == "pass":
-            return f"pass:{self.name}" + (f"@{','.join(map(str, self.occurrences))}" if self.occurrences else "")
+            return f"pass:{_pass_text(self.name, self.occurrences)}"
         return self.name
 
     def variables(self, side: Side) -> dict[str, str | None]:
@@ -77,6 +78,16 @@ def with_vendor(text: str, segment: str | None) -> str:
     if segment:
         return text.replace(VENDOR, segment)
     return text.replace(VENDOR + "_", "").replace("_" + VENDOR, "").replace(VENDOR, "")
+
+
+def dropped_text(drop: Mapping[str, Any]) -> str:
+    """A pass that is left out, from the form of input.json, as it is written behind `pass:`: `NAME` or `NAME@1,3`."""
+    found = drop.get("occurrence")
+    return _pass_text(drop["name"], found if isinstance(found, list) else [found] if found else [])
+
+
+def _pass_text(name: str, occurrences: Sequence[int]) -> str:
+    return name + (f"@{','.join(map(str, occurrences))}" if occurrences else "")
 
 
 def parse_switch(text: str, segment: str | None = None) -> Switch:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -21,7 +21,7 @@ from zl_bench.analysis.wording import listed
 from zl_bench.errors import EnvironmentUnfit, UsageError, ZlBenchError
 from zl_bench.model import SIDES, RowKey, split_entry
 from zl_bench.reports.progress import ProgressReporter
-from zl_bench.running.switch import Switch, parse_switch
+from zl_bench.running.switch import Switch, dropped_text, parse_switch
 from zl_bench.store.bisect_log import Timed
 from zl_bench.store.layout import ON_CARD_FOLDER
 from zl_bench.store.measure_record import MeasureRecord, Recorded, row_of
@@ -92,7 +92,7 @@ def step_screen(root: Bisected, on: KernelSide) -> ScreenPlan:
     }
     own = plan.switch.name if plan.switch.kind == "variable" else ""
     if on.dropped_pass is not None:
-        plan = replace(plan, switch=parse_switch(_without(on.dropped_pass)))
+        plan = replace(plan, switch=parse_switch(f"pass:{dropped_text(on.dropped_pass)}"))
     else:
         name = own if own in differing or not differing else differing[0]
         text = f"{name}={before.get(name, '')}..{after.get(name, '')}"
@@ -108,13 +108,6 @@ def _held(plan: ScreenPlan, name: str, value: str | None) -> ScreenPlan:
         return plan
     inherited = {other: there for other, there in plan.inherited.items() if other != name}
     return replace(plan, inherited=inherited, env={**plan.env, **({} if value is None else {name: value})})
-
-
-def _without(drop: Mapping[str, object]) -> str:
-    """A pass that is left out, as a switch is written."""
-    found = drop["occurrence"]
-    numbers = found if isinstance(found, list) else [] if found is None else [found]
-    return f"pass:{drop['name']}" + (f"@{','.join(map(str, numbers))}" if numbers else "")
 
 
 async def timed_step(

@@ -17,6 +17,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Literal
 
+from zl_bench.analysis.nodes import CUT_SHORT
 from zl_bench.analysis.round_order import first_at_row, first_process
 from zl_bench.errors import ZlBenchError
 from zl_bench.model import SIDES, ProcessOutcome, RowKey, Run, Side
@@ -33,8 +34,6 @@ from zl_bench.workflow.measure_work import NodeToMeasure
 from zl_bench.workflow.pair import PairSettings, run_plan
 
 Alternation = Literal["turns", "processes"]
-CUT_SHORT = ("timeout", "memory", "crashed", "not started")
-"""Ends of a process that cost the pair. A test that failed leaves the rows before it, which stand if both sides have them."""
 
 
 @dataclass(frozen=True)
@@ -185,6 +184,7 @@ def _learnt(timed: Mapping[Side, TimedRun], known: Continuation | None) -> Conti
 
 def _why_lost(sides: Mapping[Side, Run], timed: Mapping[Side, TimedRun], kept: KeptTurns) -> str:
     """Of what one side did wrong, rather than that the other one was then alone."""
+    # A test that merely failed leaves the rows before it, which stand if both sides have them.
     told = [
         f"{side}: {run.absence.reason}"
         for side, run in sides.items()

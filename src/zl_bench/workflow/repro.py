@@ -22,6 +22,7 @@ from zl_bench.inside.zl_probe.offline.targets import parse_target
 from zl_bench.ir.location_paths import message_without_folders, paths_named, without_folders
 from zl_bench.model import SIDES, Side
 from zl_bench.running.environment import KNOB, LOGIN, PLACE, SECRET, UNSET
+from zl_bench.running.switch import dropped_text
 from zl_bench.workflow.judge import StageFingerprints, read_stage
 from zl_bench.workflow.reproduce import CASE_FILE
 from zl_bench.workflow.subject import KernelSide, Subject
@@ -254,7 +255,5 @@ def _what_a_side_is(side: Mapping[str, Any]) -> str:
     parts += [f"{name} unset" if value is None else f"{name}={value}" for name, value in side["variables"].items()]
     drop = side["drop_pass"]
     if drop:
-        left_out = drop.get("occurrence")
-        at = f"@{','.join(map(str, left_out)) if isinstance(left_out, list) else left_out}" if left_out else ""
-        parts.append(f"without the pass {drop['name']}{at}")
+        parts.append(f"without the pass {dropped_text(drop)}")
     return ", ".join(parts)
