@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from . import devices, diagnostics, flaggems, seeding, versions, wire
+from . import devices, diagnostics, flaggems, flaggems_forked, seeding, versions, wire
 from .caches import RunCache
 from .capture import Capture
 from .compiling import Compiling
@@ -164,7 +164,7 @@ def run(given: dict[str, Any], untouched: Untouched | None = None) -> int:
     recorder.event("begin", wire=wire.WIRE_VERSION, **begun, **versions.versions())
     if not given["target"]:
         devices.require_untouched()  # a server that imported more after it said that it was ready
-    flaggems.rebind_caches()
+    flaggems_forked.leave_server()
     seeding.seed_host()
     parts = install(given, recorder, untouched)
     arguments = [*PYTEST_ARGUMENTS, "--rootdir", given["rootdir"], *given["pytest_args"], given["node"]]

@@ -1,4 +1,4 @@
-"""What the probe knows of FlagGems: how its benchmark classes name rows, and which of its caches belong to one run.
+"""What the probe knows of FlagGems: how its benchmark classes name rows.
 
 Watches the `Benchmark` objects of an untouched checkout. Contract (benchmark/base.py): for each dtype `run` asks
 `get_input_iter`, for each input `record_shapes`, and then `get_latency` of torch's operator, if asked for, and of its own.
@@ -13,7 +13,6 @@ from __future__ import annotations
 import contextlib
 import functools
 import hashlib
-import os
 import sys
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -158,22 +157,6 @@ def _by_do_bench() -> Iterator[None]:
         yield
     finally:
         config.mode = mode
-
-
-def rebind_caches() -> None:
-    """Give this process its own FlagGems caches: those under FLAGGEMS_CACHE_DIR as it is now, not as it was at import."""
-    code_cache = sys.modules.get("flag_gems.utils.code_cache")
-    if code_cache is not None:
-        code_cache.cache_dir_path.cache_clear()
-    # The attribute `libentry` of its package is a function of that name; the module is only here.
-    libentry = sys.modules.get("flag_gems.utils.libentry")
-    cache = getattr(libentry, "libcache", None)
-    if code_cache is None or cache is None or os.environ.get("FLAGGEMS_DB_URL"):
-        return
-    file_name = os.path.basename(cache.db_url)
-    cache.db_url = f"sqlite:///{os.path.join(code_cache.config_cache_dir(), file_name)}"
-    model = type(cache.model)(cache.db_url)
-    cache.model.__dict__.update(model.__dict__)  # tuners made at import hold the old object
 
 
 def _abridged(text: str) -> str:
