@@ -110,6 +110,17 @@ def test_a_call_that_waits_for_the_device_is_queued_in_vain_and_says_so():
     assert not events.of("abandoned")
 
 
+def test_queueing_in_vain_keeps_the_device_for_a_bounded_time():
+    device = SimulatedDevice(waiting=True)
+    spent = []
+    device.block = lambda seconds: spent.append(seconds)
+    method = methods.Queued(device, lambda: device.synchronize(), sampling.Estimate(1.0, 1.0), cold=True)
+    found = method.samples(100)
+    assert found.launch_bound
+    assert len(found.milliseconds) >= sampling.FEWEST_SAMPLES
+    assert sum(spent) < 2.0, "seconds: it waits in vain, and must not wait longer each time"
+
+
 def test_what_can_neither_be_captured_nor_queued_is_timed_directly():
     device = SimulatedDevice(graphs=False, blocks=False)
     samples, latency, _ = time_once(device)
@@ -279,6 +290,16 @@ def test_direct_is_launch_bound_where_the_host_needs_as_long_as_was_measured():
     for host_ms, bound in ((1.5, True), (0.5, False)):
         method = methods.Direct(device, lambda: None, sampling.Estimate(1.0, host_ms), lambda *_, **__: [1.0])
         assert method.samples(100).launch_bound is bound
+
+
+def test_direct_asks_again_where_do_bench_planned_by_a_compile():
+    answers = [[0.5], [0.25] * 200]
+    method = methods.Direct(
+        SimulatedDevice(), lambda: None, sampling.Estimate(0.2, 0.1), lambda *_, **__: answers.pop(0)
+    )
+    assert method.samples(100).milliseconds == [0.25] * 200
+    answers = [[60.0], [1.0]]
+    assert method.samples(100).milliseconds == [60.0], "as many as there was time for"
 
 
 def test_direct_takes_the_median_of_a_triton_that_gives_no_samples():

@@ -54,18 +54,19 @@ class Queued:
         count, found = enough_for(each_ms, wanted_ms), Samples()
         enqueue_ms, slack = self._one.host_ms + MARKS_MS, 1.5
         most = max(1, min(LAUNCHES // 10, int(LONGEST_BATCH_MS / enqueue_ms)))
+        attempts = ATTEMPTS
         while len(found.milliseconds) < count:
-            for attempt in range(ATTEMPTS):
+            for attempt in range(attempts):
                 size = min(most, count - len(found.milliseconds))
                 marks, in_time = self._batch(size, slack * size * enqueue_ms / 1e3)
-                if in_time or attempt + 1 == ATTEMPTS:
+                if in_time or attempt + 1 == attempts:
                     break
                 # Either the device was not kept long enough, or its queue was full and the host had to wait for it.
                 most, slack = max(1, size // 4), slack * 2
             found.launch_bound |= not in_time
             found.milliseconds += between(marks)
             if not in_time:  # it waits for the device itself, and more would cost much and say no more
-                count = min(count, FEWEST_SAMPLES)
+                count, attempts = min(count, FEWEST_SAMPLES), 1
         return found
 
     def _batch(self, size: int, seconds: float) -> tuple[list[tuple[Event, Event]], bool]:
@@ -108,13 +109,19 @@ class Direct:
         Launch bound: enqueueing a call takes the host longer than the time that was measured for the call, or nearly so,
         which no device work behind it could then explain.
         """
+        samples = self._asked(wanted_ms)
+        if 0 < len(samples) < FEWEST_SAMPLES and sum(samples) < wanted_ms / 2:
+            # It plans by its own first calls, which held a compile: it clears the L2 by what may be the suite's own kernel.
+            samples = self._asked(wanted_ms)
+        median = sorted(samples)[len(samples) // 2] if samples else 0.0
+        return Samples(samples, launch_bound=self._one.host_ms >= median)
+
+    def _asked(self, wanted_ms: float) -> list[float]:
         try:
             found = self._do_bench(self._call, rep=max(1, int(wanted_ms)), return_mode="all")
         except (TypeError, AssertionError, ValueError):  # this Triton has no such mode
             found = self._do_bench(self._call, rep=max(1, int(wanted_ms)), quantiles=[0.5])
-        samples = [float(one) for one in (found if isinstance(found, Sequence) else [found])]
-        median = sorted(samples)[len(samples) // 2] if samples else 0.0
-        return Samples(samples, launch_bound=self._one.host_ms >= median)
+        return [float(one) for one in (found if isinstance(found, Sequence) else [found])]
 
     def release(self) -> None:
         """There is nothing to give back."""
