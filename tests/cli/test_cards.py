@@ -119,6 +119,8 @@ def test_a_vendor_may_be_named_by_flag_or_environment(simulated: SimulatedCards)
     assert choose_cards(None, None, named).cards == simulated.cards[:1]
     with pytest.raises(EnvironmentUnfit, match=r"No card of nvidia was found \(nvidia-smi lists none\).*--target"):
         choose_cards("nvidia", None, named)
+    with pytest.raises(EnvironmentUnfit, match=r"\(nvidia-smi lists none\)\. Another way\.$"):
+        choose_cards("nvidia", None, named, "Another way.")
     with pytest.raises(EnvironmentUnfit, match="No card of arm was found"):
         choose_cards("arm", None, named)
 
@@ -297,6 +299,8 @@ def test_a_run_needs_a_card(run: Command, monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setenv("PATH", "/nowhere")
     assert run("vector_add") == 3
     assert "No card was found" in run.err
+    assert "What is timed takes a card" in run.err
+    assert "name what to compile for" not in run.err  # run has no --target
     assert list(Path().iterdir()) == []
 
 

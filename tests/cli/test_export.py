@@ -52,6 +52,15 @@ def test_a_measured_root_is_read_by_its_rounds(tmp_path: Path) -> None:
     assert invoke(tmp_path, "--format", "benchfmt", "--side", "before").stdout == BEFORE
 
 
+def test_a_root_that_was_only_screened_says_what_makes_rounds() -> None:
+    root = Path(__file__).parents[1] / "reports" / "data" / "recorded_screen"
+    with pytest.raises(UsageError) as refused:
+        invoke(root, "--format", "benchfmt", "--side", "before")
+    assert str(refused.value) == (
+        f"{root} was screened and not measured, so it has no rounds. On a card, `zl-bench measure {root}` makes them."
+    )
+
+
 def test_bad_lines_are_named_beside_the_text(tmp_path: Path) -> None:
     path = write(tmp_path / "rounds.jsonl", row([2.0], [1.0]), "half a li")
     result = invoke(path, "--format", "benchfmt", "--side", "before")
@@ -65,7 +74,7 @@ def test_what_can_not_be_done_says_what_to_do(rounds: Path, tmp_path: Path) -> N
     with pytest.raises(UsageError, match="no median of the after side"):
         invoke(write(tmp_path / "one.jsonl", row([2.0], [])), "--format", "benchfmt", "-o", tmp_path / "out")
     assert not (tmp_path / "out").exists()
-    with pytest.raises(UsageError, match=r"measure\.jsonl can not be read"):
+    with pytest.raises(UsageError, match=r"no measured root \(measure\.jsonl is not there\)"):
         invoke(tmp_path, "--format", "benchfmt", "--side", "before")
     with pytest.raises(EnvironmentUnfit, match="name another place with --output"):
         invoke(rounds, "--format", "benchfmt", "-o", rounds)

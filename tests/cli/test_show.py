@@ -156,15 +156,49 @@ def test_what_is_missing_is_named_with_what_there_is(root: Path) -> None:
     make_run(root, "before", {"ttgir": TTGIR}, operator="fft", dtype="complex64")
     for arguments, message in [
         ((root, "mul"), r"no run of mul\. It has add, fft:complex64\."),
-        ((root, "fft"), r"no run of fft\."),
+        ((root, "fft:float16"), r"no run of fft:float16\."),
         ((root, "add", "--row", 9), "rows 1 to 2"),
         ((root, "fft:complex64", "--row", 1), "no row of it was measured on both sides"),
         ((root, "add", "--stage", "ptx"), "has a stage ptx: there are ttgir"),
         ((root / "no", "add"), "is no folder"),
+        ((root / "no",), "has no run of any operator"),
+        ((root, "--row", 1), "name it behind the root"),
         ((root / "add_before", "add"), "is it the root of a screen"),
     ]:
         with pytest.raises(UsageError, match=message):
             shown(*arguments)
+
+
+def test_a_root_alone_lists_its_operators(root: Path) -> None:
+    make_run(root, "before", {"ttgir": TTGIR}, operator="fft", dtype="complex64")
+    assert shown(root).splitlines() == [
+        "add  not finished",
+        "fft:complex64  not finished",
+        f"`zl-bench show {root} add` shows the kernels of one.",
+    ]
+    recorded = Path(__file__).parents[1] / "reports" / "data" / "recorded_screen"
+    assert shown(recorded).splitlines()[:3] == [
+        "aten_addcmul  NO_KERNEL",
+        "matmul:float16  BROKEN",
+        "matmul:float32  IR_CHANGED",
+    ]
+
+
+def test_the_only_entry_of_an_operator_needs_no_dtype(root: Path) -> None:
+    make_run(root, "before", {"ttgir": TTGIR}, operator="fft", dtype="complex64")
+    assert shown(root, "fft") == shown(root, "fft:complex64")
+    make_run(root, "before", {"ttgir": TTGIR}, operator="fft", dtype="float16")
+    with pytest.raises(UsageError, match=r"no run of fft\."):
+        shown(root, "fft")
+
+
+def test_an_operator_that_was_asked_for_with_its_first_dtype_is_called_by_its_name(tmp_path: Path) -> None:
+    for side in ("before", "after"):
+        directory = make_run(tmp_path, side, {"ttgir": TTGIR})
+        record = json.loads((directory / "input.json").read_text())
+        (directory / "input.json").write_text(json.dumps({**record, "dtype": "first"}))  # as --dtypes first does
+    assert screened_entries(tmp_path) == ["add"]
+    assert shown(tmp_path, "add:first") == shown(tmp_path, "add")
 
 
 def test_a_side_that_never_ran_is_told(tmp_path: Path) -> None:

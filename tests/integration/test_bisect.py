@@ -93,6 +93,7 @@ def test_the_goal_speed_measures_those_occurrences_and_needs_a_card(screened: Sc
     done = zl_bench("bisect", root, "transpose:float16", "--goal", "speed", env={"PATH": str(tmp_path)})
     assert done.code == 3
     assert "No card was found" in done.err
+    assert "`zl-bench bisect` without --goal speed" in done.err
     assert not list((root / "bisect").glob("*speed*"))
 
 
@@ -159,13 +160,34 @@ def test_a_switch_that_acts_in_the_frontend_is_not_told_by_its_parts(screened: S
     done = zl_bench("bisect", root, "matmul:float32")
     assert done.code == 2
     assert "acts before the first pass" in done.err
+    assert "nothing to divide" not in done.err
+    assert f"`zl-bench trace {root} matmul:float32 --row 1` shows" in done.err
+    one = zl_bench("bisect", screened("TRITON_F32_DEFAULT=ieee..tf32x3", "matmul:float32"), "matmul:float32")
+    assert one.code == 2
+    assert "The sides differ in TRITON_F32_DEFAULT=tf32x3 alone, so there is nothing to divide." in one.err
 
 
-def test_a_switch_of_one_part_and_no_mask_are_refused(screened: Screen) -> None:
-    root = screened(f"pass:{LAYOUTS}@1", "transpose:float16")
+def test_a_switch_of_one_part_is_that_part_if_it_acts(screened: Screen) -> None:
+    root = screened("pass:coalesce", "transpose:float16")
+    done = zl_bench("bisect", root, "transpose:float16")
+    assert answer(done) == [
+        "coalesce@1, the switch's only part, changes the ttgir",
+        "1 set of 1 part tried; 2 compiles now",
+    ]
+    assert steps(done) == ["coalesce@1: changed"]
+    idle = zl_bench("bisect", screened(f"pass:{LAYOUTS}@1", "transpose:float16"), "transpose:float16")
+    assert answer(idle)[0] == f"{LAYOUTS}@1, the switch's only part, does not: nothing here changes the ttgir"
+
+
+def test_a_switch_without_a_part_is_refused(screened: Screen) -> None:
+    root = screened("TRITON_F32_DEFAULT=ieee..ieee", "transpose:float16", "--stages", "ttgir")
     done = zl_bench("bisect", root, "transpose:float16")
     assert done.code == 2
-    assert f"fewer than two parts: {LAYOUTS}@1" in done.err
+    assert "nothing to divide: the two sides of TRITON_F32_DEFAULT=ieee..ieee differ in no variable" in done.err
+
+
+def test_what_is_no_mask_is_refused(screened: Screen) -> None:
+    root = screened(f"pass:{LAYOUTS}", "transpose:float16")
     for text, words in (
         ("WORD", "is no mask"),
         ("A=b", "is no mask"),

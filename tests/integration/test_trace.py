@@ -288,3 +288,15 @@ def test_a_replay_that_can_not_start_says_where_its_words_are(screened: Screen) 
     done = zl_bench("trace", root, "transpose", "--python", "/bin/true")
     assert done.code == 3
     assert "could not be compiled again" in done.err
+
+
+def test_the_columns_stay_in_their_places_whatever_a_pass_is_called(screened: Screen) -> None:
+    _, root = screened("--switch", "AMDGCN_USE_BUFFER_OPS", "--target", "hip:gfx942", "vector_add:float32")
+    done = zl_bench("trace", root, "vector_add:float32")
+    assert done.code == 0, done.err
+    lines = done.out.splitlines()
+    head = next(place for place, line in enumerate(lines) if line.startswith("    stage  pass"))
+    rows = [line for line in lines[head + 1 : lines.index("", head)] if "@" in line]
+    assert any(" of after)" in row for row in rows)  # the widest there is
+    column = lines[head].index("before")
+    assert all(row[column] in "-0123456789" and row[column - 1] == " " for row in rows)

@@ -113,8 +113,8 @@ def test_a_call_that_waits_for_the_device_is_queued_in_vain_and_says_so():
 def test_queueing_in_vain_keeps_the_device_for_a_bounded_time():
     device = SimulatedDevice(waiting=True)
     spent = []
-    device.block = lambda seconds: spent.append(seconds)
-    method = methods.Queued(device, lambda: device.synchronize(), sampling.Estimate(1.0, 1.0), cold=True)
+    device.block = spent.append
+    method = methods.Queued(device, device.synchronize, sampling.Estimate(1.0, 1.0), cold=True)
     found = method.samples(100)
     assert found.launch_bound
     assert len(found.milliseconds) >= sampling.FEWEST_SAMPLES

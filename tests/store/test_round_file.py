@@ -111,7 +111,7 @@ def test_a_file_without_rounds_says_what_one_looks_like(tmp_path: Path) -> None:
 def test_a_file_that_can_not_be_read(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="can not be read: No such file"):
         read_rounds(tmp_path / "absent.jsonl")
-    with pytest.raises(UsageError, match="can not be read: Is a directory"):
+    with pytest.raises(UsageError, match="it is no measured root"):
         read_rounds(tmp_path)
 
 

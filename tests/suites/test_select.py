@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from zl_bench.errors import UsageError
-from zl_bench.suites import base
+from zl_bench.suites import base, pytest_suite
 from zl_bench.suites.base import Entry, Suite, select
 
 SUITE = Suite(
@@ -60,6 +60,14 @@ def test_an_unknown_operator_without_a_near_one(text: str) -> None:
     with pytest.raises(UsageError, match="has no operator") as error:
         select(SUITE, ["matmul", text])
     assert "zl-bench ops" in str(error.value)
+
+
+def test_an_operator_that_does_not_ship_names_where_flaggems_is_looked_up() -> None:
+    with pytest.raises(UsageError, match="take --suite flaggems --checkout DIR"):
+        select(pytest_suite.load("builtin"), ["mm"])
+    with pytest.raises(UsageError) as other:
+        select(SUITE, ["mm"])
+    assert "--checkout" not in str(other.value)
 
 
 def test_a_colon_without_a_dtype() -> None:

@@ -214,7 +214,7 @@ def test_resume_skips_what_is_finished_and_says_so(screen, root: Path) -> None:
     result, servers, told = screen(plan_for(root, resume=True, operators=("one", "two", "three")))
     assert {run["operator"] for run in servers.runs} == {"two", "three"}
     assert set(verdicts(result)) == {"one", "two", "three"}
-    assert "--resume: 1 finished operators are skipped: one" in told
+    assert "--resume: 1 finished operator skipped: one" in told
     assert [line[0] for line in lines(root)[1:]] == ["one", "two", "three"]
 
 

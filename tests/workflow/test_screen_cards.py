@@ -163,7 +163,7 @@ def test_the_request_has_the_cards_and_others_of_the_same_kind_may_go_on(
     resumed = card_plan(root, simulated, operators=("one", "two"), cards=simulated.cards[1:], resume=True)
     result, told = screen(resumed)
     assert len(result.verdicts) == 2
-    assert "1 finished operators are skipped" in told
+    assert "1 finished operator skipped" in told
     request = read_request(root)
     assert request is not None
     assert [(card["index"], card["uuid"], card["name"]) for card in request.cards] == [

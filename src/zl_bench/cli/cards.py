@@ -17,6 +17,12 @@ from zl_bench.model import L2Policy, TimingMethod
 from zl_bench.running.planner import Timing
 from zl_bench.running.switch import Switch
 
+ONLY_ON_A_CARD = (
+    "What is timed takes a card: give this command on a machine that has one. What takes none: `zl-bench screen --target "
+    "cuda:90` says which operators a switch changes, and `zl-bench bisect` without --goal speed which part of it does."
+)
+"""What helps a command that has no --target."""
+
 cards_option = click.option(
     "--cards",
     metavar="0,1,…|all",
@@ -54,31 +60,36 @@ class ChosenCards:
     cards: tuple[Card, ...]
 
 
-def choose_cards(vendor: str | None, asked: str | None, environment: Mapping[str, str]) -> ChosenCards:
+def choose_cards(
+    vendor: str | None, asked: str | None, environment: Mapping[str, str], otherwise: str = WITHOUT_A_CARD
+) -> ChosenCards:
     """The cards that --cards means: of the vendor named, or else of the environment's, or else of the first that has one.
 
+    `otherwise` is what helps the command where there is none, a sentence for people.
     Raises EnvironmentUnfit when there is no card, UsageError for what names none.
     """
     masks = {name for backend in all_backends() for name in backend.mask_variables}
     unmasked = ask({name: value for name, value in environment.items() if name not in masks})
     named = backend_named(vendor) if vendor is not None else backend_of_environment(environment)
-    backend, cards = _of_vendor(named, unmasked) if named is not None else _of_any_vendor(unmasked)
-    return ChosenCards(backend, choose(cards, backend, environment, asked))
+    backend, cards = (
+        _of_vendor(named, unmasked, otherwise) if named is not None else _of_any_vendor(unmasked, otherwise)
+    )
+    return ChosenCards(backend, choose(cards, backend, environment, asked, otherwise))
 
 
-def _of_vendor(backend: DeviceBackend, run: Ask) -> tuple[DeviceBackend, tuple[Card, ...] | None]:
+def _of_vendor(backend: DeviceBackend, run: Ask, otherwise: str) -> tuple[DeviceBackend, tuple[Card, ...] | None]:
     cards = list_cards(backend, run)
     if cards == ():
         looked = f" ({_command(backend)} lists none)" if _command(backend) else ""
-        raise EnvironmentUnfit(f"No card of {backend.name} was found{looked}. {WITHOUT_A_CARD}")
+        raise EnvironmentUnfit(f"No card of {backend.name} was found{looked}. {otherwise}")
     return backend, cards
 
 
-def _of_any_vendor(run: Ask) -> tuple[DeviceBackend, tuple[Card, ...] | None]:
+def _of_any_vendor(run: Ask, otherwise: str) -> tuple[DeviceBackend, tuple[Card, ...] | None]:
     found = find_vendor(run)
     if found is None:
         looked = ", ".join(dict.fromkeys(filter(None, map(_command, all_backends()))))
-        raise EnvironmentUnfit(f"No card was found (looked with {looked}), and no target is named. {WITHOUT_A_CARD}")
+        raise EnvironmentUnfit(f"No card was found (looked with {looked}). {otherwise}")
     return found
 
 

@@ -14,6 +14,7 @@ import click
 from zl_bench.analysis.wording import counted
 from zl_bench.cli import options
 from zl_bench.cli.cards import (
+    ONLY_ON_A_CARD,
     cards_option,
     choose_cards,
     choose_timing,
@@ -238,7 +239,7 @@ def plan_of(
 
     config = configuration()
     suite = suite_of(request)
-    chosen = choose_cards(vendor or config.vendor, cards, os.environ)
+    chosen = choose_cards(vendor or config.vendor, cards, os.environ, ONLY_ON_A_CARD)
     how = choose_timing(timing, l2, chosen.backend.default_timing, baseline=False)
     assert how is not None  # a vendor always has a usual method
     available = available_memory()

@@ -18,7 +18,8 @@ from zl_bench.suites.base import Suite
 def ops(suite_name: str, checkout: Path | None, names: bool) -> None:
     """List operators, their nodes and the dtypes that can be read from their source, tab-separated.
 
-    Of FlagGems: node, marks, the operator names that it prints, dtypes; a `-` where nothing can be read without running it.
+    FlagGems' are listed with --suite flaggems --checkout DIR: node, marks, the operator names that it prints, dtypes; a `-`
+    where nothing can be read without running it.
     """
     suite = choose_suite(suite_name, checkout, configuration())
     for line in suite.operators if names else _table(suite):

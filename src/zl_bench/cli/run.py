@@ -10,6 +10,7 @@ import click
 
 from zl_bench.cli import options
 from zl_bench.cli.cards import (
+    ONLY_ON_A_CARD,
     cards_option,
     choose_cards,
     choose_timing,
@@ -130,7 +131,7 @@ def run(
     if resume:
         require_something_to_resume(root, run_request_file(chosen_side), f"runs of the {chosen_side} side")
     assignments = parse_assignments(env)
-    found = choose_cards(vendor or config.vendor, cards, os.environ)
+    found = choose_cards(vendor or config.vendor, cards, os.environ, ONLY_ON_A_CARD)
     axis = choose_axis(switch_text, axis_name, config) if with_switch else None
     switch = choose_switch(axis.switch, found.backend, vendor_segment) if axis is not None else None
     refuse_masks(found.backend, switch, assignments)

@@ -18,12 +18,22 @@ LONGEST_NUMBER = 9
 """Digits of a card's number that are read; whoever writes more means no card that there is."""
 
 
+WITHOUT_A_CARD = (
+    "To screen without a card, name what to compile for: --target cuda:90 (also cuda:80, cuda:100, hip:gfx942)."
+)
+
+
 def choose(
-    cards: Sequence[Card] | None, backend: DeviceBackend, environment: Mapping[str, str], asked: str | None
+    cards: Sequence[Card] | None,
+    backend: DeviceBackend,
+    environment: Mapping[str, str],
+    asked: str | None,
+    otherwise: str = WITHOUT_A_CARD,
 ) -> tuple[Card, ...]:
     """The cards that `--cards` means (None: the first one) among those that the environment's masks allow, each once.
 
-    `cards` are all that the vendor lists, None where nobody knows how; then numbers are taken at their word.
+    `cards` are all that the vendor lists, None where nobody knows how; then numbers are taken at their word. `otherwise` is
+    what helps the command where there is none.
     Raises EnvironmentUnfit when nothing is allowed, UsageError for what names no card.
     """
     masks = _masks_in_force(backend, environment)
@@ -33,12 +43,12 @@ def choose(
         _require_one_order(cards or (), backend, environment, entries, name)
         allowed = _masked(allowed, entries, name, environment[name], backend)
     if allowed is None:
-        return _at_their_word(backend, asked)
+        return _at_their_word(backend, asked, otherwise)
     if not allowed:
         hidden = (
             f"{masks[-1]}={environment[masks[-1]]} hides every card" if masks else f"there is no {backend.name} card"
         )
-        raise EnvironmentUnfit(f"No card can be used: {hidden}. {WITHOUT_A_CARD}")
+        raise EnvironmentUnfit(f"No card can be used: {hidden}. {otherwise}")
     if asked is None:
         return (allowed[0],)
     if asked.strip() == ALL:
@@ -47,11 +57,6 @@ def choose(
     if not masks:
         _require_one_order(allowed, backend, environment, entries, "--cards")
     return tuple(dict.fromkeys(_asked_card(allowed, entry, asked) for entry in entries))
-
-
-WITHOUT_A_CARD = (
-    "To screen without a card, name what to compile for: --target cuda:90 (also cuda:80, cuda:100, hip:gfx942)."
-)
 
 
 def variables_for(card: Card, backend: DeviceBackend) -> dict[str, str | None]:
@@ -120,13 +125,13 @@ def _asked_card(allowed: Sequence[Card], entry: str, asked: str) -> Card:
     return card
 
 
-def _at_their_word(backend: DeviceBackend, asked: str | None) -> tuple[Card, ...]:
+def _at_their_word(backend: DeviceBackend, asked: str | None, otherwise: str) -> tuple[Card, ...]:
     """Numbers of cards that nobody can list."""
     entries = _asked_entries(asked) if asked is not None and asked.strip() != ALL else []
     if not entries or not all(entry.isdecimal() for entry in entries):
         raise EnvironmentUnfit(
             f"How the cards of {backend.name} are listed is not known here: name them by number, as in --cards 0. "
-            + WITHOUT_A_CARD
+            + otherwise
         )
     return tuple(Card(backend.name, int(entry)) for entry in dict.fromkeys(entries))
 

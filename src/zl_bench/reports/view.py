@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from zl_bench.analysis.axis import AxisState, advice, may_skip
 from zl_bench.analysis.numerics import NOT_COMPARED
+from zl_bench.analysis.wording import counted
 from zl_bench.model import OperatorVerdict, Status, Verdict
 
 HEADINGS = (
@@ -127,7 +128,7 @@ def counts_sentence(verdicts: Sequence[OperatorVerdict]) -> str:
     """How many operators there are, of which verdict, and how many of them are not complete."""
     kinds = Counter(entry.verdict for entry in verdicts)
     parts = [f"{kinds[verdict]} {verdict.value}" for verdict in Verdict if kinds[verdict]]
-    number = f"{len(verdicts)} operator{'' if len(verdicts) == 1 else 's'}"
+    number = counted(len(verdicts), "operator")
     text = f"{number}: {', '.join(parts)}" if parts else "no operator was screened"
     states = Counter(entry.status for entry in verdicts)
     unfinished = [f"{states[status]} {status.value}" for status in (Status.PARTIAL, Status.FAILED) if states[status]]

@@ -22,6 +22,8 @@ from zl_bench.analysis.rounds import RoundMedian
 from zl_bench.analysis.wording import one_line
 from zl_bench.errors import UsageError
 from zl_bench.model import SIDES, RowKey, Side
+from zl_bench.store.layout import MEASURE_RECORD_FILE
+from zl_bench.store.request import read_request
 
 LONGEST_QUOTE = 60
 RECORD = "record"
@@ -41,8 +43,11 @@ class _BadLine(ValueError):
     """A line that is no round of a row."""
 
 
-def read_rounds(path: Path) -> RoundFile:
-    """The rounds in a file. Raises UsageError if it can not be read, or holds none."""
+def read_rounds(source: Path) -> RoundFile:
+    """The rounds in a file, or in a measured root. Raises UsageError if it can not be read, or holds none."""
+    path = source / MEASURE_RECORD_FILE if source.is_dir() else source
+    if path != source and not path.exists():
+        raise UsageError(_without_rounds(source))
     try:
         content = path.read_bytes()
     except OSError as error:
@@ -55,6 +60,14 @@ def read_rounds(path: Path) -> RoundFile:
             "side (before or after), median_ms and identical (true or false)."
         )
     return found
+
+
+def _without_rounds(folder: Path) -> str:
+    """Why a folder has no rounds, and what makes some."""
+    if read_request(folder) is not None:
+        made = f"`zl-bench measure {folder}` makes them"
+        return f"{folder} was screened and not measured, so it has no rounds. On a card, {made}."
+    return f"{folder} has no rounds: it is no measured root ({MEASURE_RECORD_FILE} is not there)."
 
 
 def parse_rounds(content: bytes) -> RoundFile:

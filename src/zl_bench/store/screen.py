@@ -14,6 +14,7 @@ from math import isfinite
 from pathlib import Path
 from typing import Any, TypeVar
 
+from zl_bench.analysis.wording import counted
 from zl_bench.errors import EnvironmentUnfit, UsageError
 from zl_bench.model import JudgedOperator, NodeVerdict, OperatorVerdict, PairedRow, Status, Verdict
 from zl_bench.store.files import append_durably, unwritable, write_atomically
@@ -115,7 +116,7 @@ class ScreenRecord:
         write_atomically(self._root / TABLE_FILE, "\n".join(lines) + "\n", kept=self._kept(len(verdicts)))
 
     def _kept(self, count: int) -> str:
-        return f"{count} finished operator{'' if count == 1 else 's'} are kept in {RECORD_FILE}"
+        return f"{counted(count, 'finished operator')} {'is' if count == 1 else 'are'} kept in {RECORD_FILE}"
 
 
 def table_order(verdicts: Sequence[OperatorVerdict], order: Sequence[tuple[str, str]] = ()) -> list[OperatorVerdict]:

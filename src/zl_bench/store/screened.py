@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from zl_bench.errors import UsageError
-from zl_bench.inside.zl_probe.wire import INPUT_FILE
-from zl_bench.model import ProcessOutcome, Run, Side
+from zl_bench.inside.zl_probe.wire import FIRST_DTYPE, INPUT_FILE
+from zl_bench.model import SIDES, ProcessOutcome, Run, Side, split_entry
 from zl_bench.store.layout import Folder, operator_folder
 from zl_bench.store.runs import read_outcome, read_run
 
@@ -34,12 +34,27 @@ def join_entry(operator: str, dtype: str | None) -> str:
 def screened_entries(root: Path) -> list[str]:
     """The operator entries that have a run in `root`, sorted."""
     entries = set()
-    for side in ("before", "after"):
+    for side in SIDES:
         for folder in root.glob(f"*_{side}"):
             for _, record in _inputs(folder):
-                dtype = record.get("dtype")
-                entries.add(join_entry(str(record["operator"]), None if dtype is None else str(dtype)))
+                operator, dtype = str(record["operator"]), record.get("dtype")
+                # `--dtypes first` tells the run so; the operator was asked for without a dtype, and its folder has none.
+                own = dtype is None or (dtype == FIRST_DTYPE and operator_folder(root, operator, None, side) == folder)
+                entries.add(join_entry(operator, None if own else str(dtype)))
     return sorted(entries)
+
+
+def named_entry(root: Path, text: str) -> str:
+    """The entry that is meant: the one of that text, or else the only one that it can be, or else the text itself.
+
+    That is `softmax:float16` for `softmax` where the root has no other of softmax, and `mm` for `mm:first`.
+    """
+    there = screened_entries(root)
+    operator, dtype = split_entry(text)
+    alike = [entry for entry in there if split_entry(entry)[0] == operator]
+    if text in there or len(alike) != 1:
+        return text
+    return alike[0] if dtype is None or (dtype == FIRST_DTYPE and alike[0] == operator) else text
 
 
 def recorded_interpreter(root: Path) -> str:

@@ -12,6 +12,8 @@ from zl_bench.errors import UsageError
 from zl_bench.model import split_entry
 
 SOURCE_SUFFIXES = frozenset({".py", ".ini", ".toml", ".cfg", ".yaml", ".yml", ".json"})
+BUILTIN = "builtin"
+"""The suite that ships with the tool, and is meant unless another is named."""
 LISTED = 8
 """Nodes that a note spells out."""
 
@@ -104,9 +106,10 @@ def select(suite: Suite, wanted: Sequence[str]) -> tuple[Entry, ...]:
         operator, dtype = split_entry(text)
         nodes = _matching(suite, operator)
         if not nodes:
+            other = " FlagGems' operators take --suite flaggems --checkout DIR." if suite.name == BUILTIN else ""
             raise UsageError(
                 f"Suite {suite.name} has no operator {operator!r}.{_nearest(suite, operator)} "
-                "`zl-bench ops` lists them all."
+                f"`zl-bench ops` with the same --suite lists them all.{other}"
             )
         if dtype == "":
             raise UsageError(f"{text!r} names no dtype behind the colon.")

@@ -20,7 +20,7 @@ from zl_bench.model import StageText
 from zl_bench.store.bisect_log import BisectLog, Outcome
 from zl_bench.store.replays import Replayed
 from zl_bench.workflow.judge import StageFingerprints
-from zl_bench.workflow.parts import Mask, Parts, SwitchParts, mask_parts, switch_parts
+from zl_bench.workflow.parts import Mask, Parts, SwitchParts, differing_variables, mask_parts, switch_parts
 from zl_bench.workflow.replaying import compile_again, fidelity
 from zl_bench.workflow.subject import KernelSide, Subject
 
@@ -133,6 +133,8 @@ def bisect(
     _require_one_source(subject)
     pipeline = compiles.before().added
     parts = mask_parts(subject, mask) if mask is not None else switch_parts(subject, pipeline)
+    if not parts.names:
+        raise UsageError(_nothing_to_look_at(subject))
     for note in parts.notes:
         tell(f"  {note}")
     compiles.ask(_question(subject, goal, parts, compiles.outcomes[()]))
@@ -165,7 +167,23 @@ def _require_one_source(subject: Subject) -> None:
     found = prints.of(sources)
     digests = {digest_of(found, source.path) for source in sources}
     if len(digests) > 1 or None in digests:
+        variables = list(differing_variables(subject))
+        only = (
+            f" The sides differ in {variables[0]} alone, so there is nothing to divide." if len(variables) == 1 else ""
+        )
         raise UsageError(
             f"What is compiled of {subject.name} is not the same on the two sides, so the switch acts before the first pass, "
-            "where its parts can not be told from a recorded kernel. Nothing was compiled."
+            f"where its parts can not be told from a recorded kernel. Nothing was compiled.{only} "
+            f"`zl-bench trace {subject.root} {subject.entry} --row {subject.row}` shows what each side's passes make of it."
         )
+
+
+def _nothing_to_look_at(subject: Subject) -> str:
+    """Why the switch has no part, and what has one."""
+    if subject.switch.kind == "pass":
+        why = f"{subject.name} goes through no pass {subject.switch.name} on its way to {subject.criterion}"
+        return f"There is nothing to divide: {why}. Another row (--row) may; --mask NAME=VALUE looks at the bits of a mask."
+    return (
+        f"There is nothing to divide: the two sides of {subject.switch.text} differ in no variable. Parts are the occurrences "
+        "of pass:NAME, variables that differ (--env-after), and the bits of a mask (--mask NAME=VALUE)."
+    )

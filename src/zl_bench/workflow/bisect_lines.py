@@ -23,12 +23,16 @@ def answer_lines(bisection: Bisection) -> Iterator[str]:
 
 def found_lines(found: Found, one: str, several: str, told: Callable[[Parts], str]) -> Iterator[str]:
     """What a search found. `one` and `several` say what one part does, and several do; `told` says more of a group."""
-    if not found.whole and not found.apart:
+    if len(found.rest) == 1 and not found.whole:
+        yield f"{found.rest[0]}, the switch's only part, does not: nothing here {one}"
+    elif not found.whole and not found.apart:
         yield f"no part {one}: not all of them together, and none alone"
     elif not found.whole:
         yield f"all parts together do not; apart from the others {_each(found.apart)} {_verb(found.apart, one, several)}"
     for group in found.groups:
-        if len(group) == 1:
+        if len(group) == 1 and len(found.groups) == 1 and not found.rest:
+            yield f"{group[0]}, the switch's only part, {one}{told(group)}"
+        elif len(group) == 1:
             yield f"{group[0]} alone {one}{told(group)}"
         else:
             yield f"{names(group)} {several} only together, none of them alone{told(group)}"

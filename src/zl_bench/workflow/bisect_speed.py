@@ -213,9 +213,9 @@ def parts_to_measure(subject: Subject, mask: Mask | None, folder: Path, timeout:
     if mask is not None:
         return mask_parts(subject, mask)
     if subject.switch.kind != "pass":
-        return switch_parts(subject, (), fewest=0)
+        return switch_parts(subject, ())
     before, last = subject.sides["before"], subject.criterion
     again = compile_again(before, subject.target, folder, last=last, timeout=timeout).replayed
     if again.failure is not None:
         raise EnvironmentUnfit(f"The before side {again.failure.describe()}. There is no pipeline to count passes in.")
-    return switch_parts(subject, again.added, fewest=0)
+    return switch_parts(subject, again.added)

@@ -10,7 +10,6 @@ from zl_bench.analysis.rounds import RoundMedian
 from zl_bench.errors import EnvironmentUnfit, UsageError
 from zl_bench.model import SIDES, RowKey, Side
 from zl_bench.reports import exports
-from zl_bench.store.layout import MEASURE_RECORD_FILE
 from zl_bench.store.round_file import read_rounds
 
 
@@ -40,7 +39,7 @@ class Exported:
 
 def export_rounds(source: Path, form: Format, sides: Sequence[Side] = SIDES) -> Exported:
     """The rounds in a file, or in a measured root, as text in a format. Raises UsageError if a side has none."""
-    found = read_rounds(source / MEASURE_RECORD_FILE if source.is_dir() else source)
+    found = read_rounds(source)
     keys = {median.key for median in found.medians}
     texts: dict[Side, str] = {}
     for side in sides:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from zl_bench.analysis.wording import listed
 from zl_bench.errors import UsageError
+from zl_bench.model import SIDES
 from zl_bench.running.switch import OWN_VARIABLES, VARIABLE, with_vendor
 from zl_bench.workflow.subject import KernelSide, Subject
 
@@ -69,20 +70,14 @@ def mask_parts(subject: Subject, mask: Mask) -> SwitchParts:
     return SwitchParts(tuple(bits), side, notes)
 
 
-def switch_parts(subject: Subject, pipeline: Sequence[str], fewest: int = 2) -> SwitchParts:
-    """The occurrences of the switch's pass in the TTGIR pipeline, and the variables in which the sides differ.
+def switch_parts(subject: Subject, pipeline: Sequence[str]) -> SwitchParts:
+    """The occurrences of the switch's pass in the TTGIR pipeline, and the variables in which the sides differ; maybe none.
 
-    `pipeline` are the passes of the before side. Raises UsageError where there are fewer than `fewest` parts.
+    `pipeline` are the passes of the before side.
     """
     before, after = subject.sides["before"], subject.sides["after"]
-    variables = _differing(before.environment, after.environment)
+    variables = differing_variables(subject)
     occurrences = _occurrences(subject, pipeline)
-    if len(variables) + len(occurrences) < fewest:
-        one = f": {[*variables, *occurrences][0]}" if variables or occurrences else ""
-        raise UsageError(
-            f"The switch {subject.switch.text} has fewer than two parts{one}. A switch that has several is pass:NAME, a build, "
-            "or more than one variable (--env-after); --mask NAME=VALUE looks at the bits of a mask."
-        )
     own, notes = _by_environment(subject)
 
     def side(parts: Parts) -> KernelSide:
@@ -99,8 +94,9 @@ def switch_parts(subject: Subject, pipeline: Sequence[str], fewest: int = 2) -> 
     return SwitchParts((*variables, *occurrences), side, notes)
 
 
-def _differing(before: Mapping[str, str], after: Mapping[str, str]) -> dict[str, str]:
+def differing_variables(subject: Subject) -> dict[str, str]:
     """The variables in which the sides differ, by what the part is called."""
+    before, after = (subject.sides[side].environment for side in SIDES)
     names = sorted(name for name in before.keys() | after.keys() if before.get(name) != after.get(name))
     return {f"{name}={after[name]}" if name in after else f"{name} unset": name for name in names}
 

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from zl_bench.analysis.axis import AxisState, axis_state
 from zl_bench.analysis.shapes import shapes_summary, unused_keys
+from zl_bench.analysis.wording import counted
 from zl_bench.errors import ExitCode, UsageError, ZlBenchError
 from zl_bench.fleet.pool import HeldCard
 from zl_bench.model import SIDES, OperatorVerdict, Pin, Side, Status, Verdict
@@ -123,14 +124,14 @@ def _note_what_matters(plan: ScreenPlan, kept: Sequence[OperatorVerdict], progre
     if plan.stages != "all":
         progress.note("--stages ttgir: no machine code is made, so the target's limits are not checked")
     if kept:
-        progress.note(f"--resume: {len(kept)} finished operators are skipped: {_names(kept)}")
+        progress.note(f"--resume: {counted(len(kept), 'finished operator')} skipped: {_names(kept)}")
 
 
 def _kept(plan: ScreenPlan, finished: Sequence[OperatorVerdict]) -> list[OperatorVerdict]:
     """The finished operators to keep: none in a fresh root; when resuming all but those that failed and are asked."""
     if finished and not plan.resume:
         raise UsageError(
-            f"{plan.root} already has {len(finished)} finished operators ({_names(finished)}). "
+            f"{plan.root} already has {counted(len(finished), 'finished operator')} ({_names(finished)}). "
             "Go on with --resume, which skips them, or name another folder with --root."
         )
     if any((plan.root / run_request_file(side)).exists() for side in SIDES):

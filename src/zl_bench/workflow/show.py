@@ -29,7 +29,8 @@ from zl_bench.model import (
 )
 from zl_bench.store.layout import SHAPES_FILE
 from zl_bench.store.request import ScreenRequest, read_request
-from zl_bench.store.screened import LoadedOperator, load_operator
+from zl_bench.store.screen import ScreenRecord
+from zl_bench.store.screened import LoadedOperator, load_operator, named_entry, screened_entries
 from zl_bench.suites.shape_file import read_asked
 from zl_bench.workflow.judge import DEFAULT_CRITERION, judge_operator, read_stage
 
@@ -54,6 +55,7 @@ def show_operator(root: Path, entry: str, row: int | None = None, stage: str | N
     """
     request = read_request(root)
     criterion = request.criterion if request is not None else DEFAULT_CRITERION
+    entry = named_entry(root, entry)
     loaded = load_operator(root, *split_entry(entry))
     judged = judge_operator(
         loaded.operator,
@@ -68,6 +70,19 @@ def show_operator(root: Path, entry: str, row: int | None = None, stage: str | N
     if stage is not None:
         _require_stage(chosen, stage)
     return _lines(entry, judged, chosen, row, stage, len(rows))
+
+
+def show_root(root: Path) -> Iterator[str]:
+    """The operators of a root with their verdicts, as they were recorded. Raises UsageError for a root without any."""
+    verdicts = {(one.operator, one.dtype): one for one in ScreenRecord(root).finished()} if root.is_dir() else {}
+    entries = screened_entries(root)
+    if not entries:
+        raise UsageError(f"{root} has no run of any operator; give the root of a screen, such as runs/ab_…")
+    for entry in entries:
+        operator, dtype = split_entry(entry)
+        verdict = verdicts.get((operator, dtype or "-"))
+        yield f"{entry}  {verdict.verdict.value if verdict is not None else 'not finished'}"
+    yield f"`zl-bench show {root} {entries[0]}` shows the kernels of one."
 
 
 def _asked_shapes(root: Path, request: ScreenRequest | None) -> AskedShapes | None:

@@ -16,7 +16,7 @@ from zl_bench.model import SIDES, BrokenRow, Kernel, NodeVerdict, RowKey, Run, S
 from zl_bench.running.environment import side_environment
 from zl_bench.running.switch import Switch, is_interpreter, parse_switch
 from zl_bench.store.request import ScreenRequest, read_request
-from zl_bench.store.screened import LoadedOperator, load_operator
+from zl_bench.store.screened import LoadedOperator, load_operator, named_entry
 from zl_bench.workflow.judge import judge_operator
 from zl_bench.workflow.plan import seeing
 from zl_bench.workflow.show import numbered_rows
@@ -111,6 +111,7 @@ def choose_subject(
     request = read_request(root)
     if request is None:
         raise UsageError(f"{root} is not the root of a screen: it has no screen.json.")
+    entry = named_entry(root, entry)
     loaded = load_operator(root, *split_entry(entry))
     candidates = list(_candidates(loaded, request.criterion))
     chosen = _choose(candidates, entry, row, kernel)

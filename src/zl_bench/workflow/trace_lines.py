@@ -16,6 +16,8 @@ from zl_bench.workflow.trace import SideTrace, Trace
 
 IR = "mlir"
 """The kind of the IR after a pass."""
+PASS_COLUMN = 38
+"""Its width, unless a pass has a longer name."""
 
 
 def heading(subject: Subject) -> Iterator[str]:
@@ -43,13 +45,14 @@ def trace_lines(trace: Trace) -> Iterator[str]:
 
 def _both(trace: Trace, comparison: Comparison) -> Iterator[str]:
     yield ""
-    yield f"    {'stage':6} {'pass':38} {'before':20} after      (converts, * where the pass changed the IR)"
+    wide = max((PASS_COLUMN, *(len(step.label) for step in comparison.steps)))
+    yield f"    {'stage':6} {'pass':{wide}} {'before':20} after      (converts, * where the pass changed the IR)"
     apart = comparison.apart_at_start
     if apart:
         yield "  ≠ what the frontends made differs already, before the first pass"
     for step in comparison.steps:
         mark = "≠" if step.apart else " "
-        yield f"  {mark} {step.a_pass.stage:6} {step.label:38} {_cell(step.before):20} {_cell(step.after)}".rstrip()
+        yield f"  {mark} {step.a_pass.stage:6} {step.label:{wide}} {_cell(step.before):20} {_cell(step.after)}".rstrip()
     yield ""
     yield from where_the_sides_part(trace)
     first = comparison.first_parting
