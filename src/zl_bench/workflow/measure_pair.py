@@ -126,9 +126,7 @@ class StartedPair:
                 await asyncio.to_thread(shutil.rmtree, plan.directory, ignore_errors=True)
 
     async def _in_turns(self) -> tuple[dict[Side, ProcessOutcome], KeptTurns]:
-        order = TurnOrder(
-            lambda key: key in self._node.rows, lambda key: self._how.first_at_row(self._number, key)
-        )
+        order = TurnOrder(lambda key: key in self._node.rows, lambda key: self._how.first_at_row(self._number, key))
         outcomes: dict[Side, ProcessOutcome] = {}
         async with TurnKeeper() as keeper:
 
