@@ -135,7 +135,9 @@ def test_visits_go_on_and_the_report_is_made_of_what_they_packed(
     assert "0 of 6 (6 confirmed, 0 not decided)" in report
     assert "| measured again: the other side first | 48 of 48 | all | pass |" in report
     assert "| identical code: operators UNTRUSTED | none | none | pass |" in report
-    assert "not imported once for all processes: no card answered: softmax (aa); topk (aa); softmax (rlc) and 3" in report
+    assert (
+        "not imported once for all processes: no card answered: softmax (aa); topk (aa); softmax (rlc) and 3" in report
+    )
     assert processes_mentioning(environment["ZL_TEST_MARKER"]) == []
 
 
