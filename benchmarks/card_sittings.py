@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import signal
@@ -131,7 +132,7 @@ def plain(visit: Visit, warmup: int, iterations: int) -> int:
         wall=round(time.monotonic() - start, 1),
         command=f"python -m pytest -p no:cacheprovider --capture=no NODE {' '.join(options)}",
         versions=json.loads(told.stdout.splitlines()[-1]),
-        **_circumstances(visit),
+        **circumstances(visit),
     )
     return 0
 
@@ -166,13 +167,13 @@ def _screen(
     ]
     about = {
         **{"kind": "sitting", "part": part, "sitting": sitting, "command": _shown(command, todo), "wall": None},
-        **{"names": {one.node: one.name for one in todo}, **_circumstances(visit)},
+        **{"names": {one.node: one.name for one in todo}, **circumstances(visit)},
     }
     root.parent.mkdir(parents=True, exist_ok=True)
     noted = root.with_name(f"{root.name}.json")
     noted.write_text(json.dumps(about), encoding="utf-8")
     start = time.monotonic()
-    code = _until(visit.left - ENDING_SECONDS, [sys.executable, "-m", "zl_bench", *command], environment or {})
+    code = until(visit.left - ENDING_SECONDS, [sys.executable, "-m", "zl_bench", *command], environment or {})
     if code in UNFIT and not (root / RECORD_FILE).exists():
         noted.unlink()  # nothing came of it
     else:
@@ -189,9 +190,13 @@ def _harvest(visit: Visit, root: Path, about: dict[str, Any]) -> None:
     visit.keep(**about, **card_roots.about(root))
 
 
-def _until(seconds: float, command: Sequence[str], environment: Mapping[str, str]) -> int:
-    """Run the tool; end it politely when the time is up, which keeps what is finished."""
-    with subprocess.Popen(command, env={**os.environ, **environment}) as process:
+def until(seconds: float, command: Sequence[str], environment: Mapping[str, str], log: Path | None = None) -> int:
+    """Run the tool; end it politely when the time is up, which keeps what is finished. With a `log` all it says goes there."""
+    with contextlib.ExitStack() as stack:
+        said = None if log is None else stack.enter_context(log.open("wb"))
+        errors = None if said is None else subprocess.STDOUT
+        process = subprocess.Popen(command, env={**os.environ, **environment}, stdout=said, stderr=errors)
+        stack.enter_context(process)
         try:
             return process.wait(timeout=seconds)
         except subprocess.TimeoutExpired:
@@ -232,7 +237,8 @@ def _sitting(part: str) -> str:
     return f"{part.replace(' ', '-')}-{datetime.now():%Y%m%d-%H%M%S-%f}"
 
 
-def _circumstances(visit: Visit) -> dict[str, Any]:
+def circumstances(visit: Visit) -> dict[str, Any]:
+    """When, by what code and on what machine something is done."""
     return {
         "date": datetime.now().astimezone().isoformat(timespec="seconds"),
         "commit": visit.commit or commit(),

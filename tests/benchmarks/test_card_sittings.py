@@ -73,7 +73,7 @@ def leave_root(root):
 @pytest.fixture
 def tool(monkeypatch):
     standing = Tool()
-    monkeypatch.setattr(card_sittings, "_until", standing)
+    monkeypatch.setattr(card_sittings, "until", standing)
     return standing
 
 
@@ -132,7 +132,7 @@ def test_a_sitting_is_not_begun_when_there_is_no_time_and_else_ends_before_it_is
 
 
 def test_what_could_not_begin_leaves_nothing(tmp_path, monkeypatch):
-    monkeypatch.setattr(card_sittings, "_until", lambda *_: 3)
+    monkeypatch.setattr(card_sittings, "until", lambda *_: 3)
     visit = visit_of(tmp_path)
     assert card_sittings.screen(visit, "null") == 3
     card_sittings.harvest_what_was_left(visit)
@@ -161,7 +161,7 @@ def test_offline_hides_the_card_and_replays_what_the_card_chose(tmp_path, monkey
         leave_root(Path(command[command.index("--root") + 1]))
         return 0
 
-    monkeypatch.setattr(card_sittings, "_until", until)
+    monkeypatch.setattr(card_sittings, "until", until)
     visit = visit_of(tmp_path, earlier)
     card_sittings.offline(visit, "rlc", "cuda:90", "all", None)
     assert seen["CUDA_VISIBLE_DEVICES"] == "-1"
@@ -176,7 +176,7 @@ def test_a_sitting_that_was_killed_is_read_by_the_next(tmp_path, monkeypatch):
         leave_root(Path(command[command.index("--root") + 1]))
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(card_sittings, "_until", killed)
+    monkeypatch.setattr(card_sittings, "until", killed)
     visit = visit_of(tmp_path)
     with pytest.raises(KeyboardInterrupt):
         card_sittings.screen(visit, "null")
@@ -197,7 +197,7 @@ def test_the_tool_is_ended_politely_when_the_time_is_up(tmp_path):
     )
     started = tmp_path / "started"
     begin = time.monotonic()
-    assert card_sittings._until(3, [sys.executable, str(program), str(started)], {"A": "b"}) == 130
+    assert card_sittings.until(3, [sys.executable, str(program), str(started)], {"A": "b"}) == 130
     assert started.exists()
     assert time.monotonic() - begin < 30
 

@@ -122,6 +122,13 @@ def test_a_screen_without_machine_code_does_not_say_that_it_is_the_same(measure:
     assert "1 IR_CHANGED operator may be: no machine code was recorded" in measure.out
 
 
+def test_a_mirrored_measurement_needs_the_seed_of_the_other(measure: Command) -> None:
+    assert measure(measure.root, "--mirrored") == 2
+    assert "Give its seed: --seed N" in measure.err
+    assert measure(measure.root, "--rounds", "3", "--seed", "4", "--mirrored", "--python", sys.executable) == 0
+    assert {line["mirrored"] for line in measure.machine.lines("round")} == {True}
+
+
 @pytest.mark.parametrize(
     ("there", "told"),
     [

@@ -420,6 +420,30 @@ def test_processes_one_after_the_other_alternate_over_the_rounds(machine: Machin
         assert line["first"] == orders[line["round"] - 1][0]
 
 
+@pytest.mark.parametrize("alternate", ["turns", "processes"])
+def test_mirrored_with_the_same_seed_has_the_other_side_first_at_every_row(machine: Machine, alternate: str) -> None:
+    orders = []
+    for mirrored in (False, True):
+        machine.measure(rounds=4, alternate=alternate, mirrored=mirrored)
+        rounds = machine.lines("round")
+        orders.append({(line["node"], line["detail"], line["round"]): line["first"] for line in rounds})
+        assert {line["mirrored"] for line in (*rounds, *machine.lines("header"))} == {mirrored}
+        (machine.root / "measure.jsonl").unlink()
+    plain, turned = orders
+    assert turned == {place: "after" if side == "before" else "before" for place, side in plain.items()}
+    assert set(plain.values()) == {"before", "after"}
+
+
+def test_what_was_begun_in_one_order_does_not_go_on_in_the_other(machine: Machine) -> None:
+    machine.measure(budget=1e-9)
+    with pytest.raises(UsageError, match="mirrored was False, now True"):
+        machine.measure(resume=True, mirrored=True)
+    record = machine.root / "measure.jsonl"
+    record.write_text(record.read_text().replace('"mirrored":false,', ""))
+    machine.measure(resume=True)
+    assert {row["rounds"] for row in machine.table().values()} == {"3"}
+
+
 def test_a_pair_never_spans_cards_and_all_cards_work(machine: Machine) -> None:
     machine.measure(cards=2, rounds=6)
     cards: dict[tuple[str, int], set[str]] = {}

@@ -73,6 +73,12 @@ secret_option = click.option(
 )
 @seed_option
 @click.option(
+    "--mirrored",
+    is_flag=True,
+    help="Reverse the order of the sides that --seed settles, at every row: a second measurement with the seed of an "
+    "earlier one.",
+)
+@click.option(
     "--alternate",
     type=click.Choice(["turns", "processes"]),
     default="turns",
@@ -103,6 +109,7 @@ def measure(
     delta: float,
     budget: float | None,
     seed: int | None,
+    mirrored: bool,
     alternate: str,
     ahead: bool | None,
     resume: bool,
@@ -132,6 +139,8 @@ def measure(
     """
     require_numbers(timeout, memory, wait)
     seconds = budget_seconds(budget)
+    if mirrored and seed is None and not resume:
+        raise UsageError("--mirrored reverses the order of an earlier measurement. Give its seed: --seed N.")
     request, verdicts = _screened(root)
     root = root.absolute()
     from zl_bench.workflow.measure_work import choose
@@ -144,7 +153,7 @@ def measure(
     plan = plan_of(
         root, request, vendor=vendor, cards=cards, wait=wait, timing=timing, l2=l2, env=parse_assignments(env),
         timeout=timeout, memory=memory, python=python, resume=resume, named=operators, rounds=rounds, delta=delta,
-        budget=seconds, seed=seed, alternate=alternate, ahead=ahead,
+        budget=seconds, seed=seed, mirrored=mirrored, alternate=alternate, ahead=ahead,
     )  # fmt: skip
     _measure(plan, fail_on)
 

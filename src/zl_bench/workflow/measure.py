@@ -79,7 +79,13 @@ async def measure(plan: MeasurePlan, progress: ProgressReporter) -> MeasureResul
         plan = _with_recorded_seed(plan, recorded)
         recorded = _opened(plan, record, recorded, header_of(plan, versions, work.entries))
         rounds = Rounds(
-            PairOfRuns(replace(pair_settings(plan.screen), root=plan.root), plan.timing, plan.alternate, plan.seed),
+            PairOfRuns(
+                replace(pair_settings(plan.screen), root=plan.root),
+                plan.timing,
+                plan.alternate,
+                plan.seed,
+                plan.mirrored,
+            ),
             code,
             record,
             common_fields(plan, versions),

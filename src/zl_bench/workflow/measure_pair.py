@@ -44,6 +44,19 @@ class PairOfRuns:
     timing: Timing
     alternate: Alternation
     seed: int
+    mirrored: bool = False
+    """The other side first wherever the seed says which."""
+
+    def first_at_row(self, number: int, key: RowKey) -> Side:
+        """The side whose turn comes first at a row in that round."""
+        return self._turned(first_at_row(self.seed, number, key))
+
+    def first_process(self, number: int, node: NodeToMeasure) -> Side:
+        """The side whose process goes first in that round, where processes alternate."""
+        return self._turned(first_process(self.seed, number, f"{node.entry.text} {node.node}"))
+
+    def _turned(self, side: Side) -> Side:
+        return OTHER[side] if self.mirrored else side
 
 
 @dataclass(frozen=True)
@@ -86,7 +99,7 @@ class StartedPair:
         if self._going is not None:
             outcomes, kept = await self._going
         else:
-            first = first_process(self._how.seed, self._number, f"{self._node.entry.text} {self._node.node}")
+            first = self._how.first_process(self._number, self._node)
             outcomes = {side: await self._run(self._plans[side]) for side in (first, OTHER[first])}
         asked = AskedTiming(self._how.timing.method, self._how.timing.l2)
         folders = {side: self._plans[side].directory for side in SIDES}
@@ -113,9 +126,7 @@ class StartedPair:
                 await asyncio.to_thread(shutil.rmtree, plan.directory, ignore_errors=True)
 
     async def _in_turns(self) -> tuple[dict[Side, ProcessOutcome], KeptTurns]:
-        order = TurnOrder(
-            lambda key: key in self._node.rows, lambda key: first_at_row(self._how.seed, self._number, key)
-        )
+        order = TurnOrder(lambda key: key in self._node.rows, lambda key: self._how.first_at_row(self._number, key))
         outcomes: dict[Side, ProcessOutcome] = {}
         async with TurnKeeper() as keeper:
 
@@ -148,9 +159,7 @@ class StartedPair:
 
 def first_side(node: NodeToMeasure, number: int, how: PairOfRuns, key: RowKey) -> Side:
     """The side that goes first at a row in that round."""
-    if how.alternate == "turns":
-        return first_at_row(how.seed, number, key)
-    return first_process(how.seed, number, f"{node.entry.text} {node.node}")
+    return how.first_at_row(number, key) if how.alternate == "turns" else how.first_process(number, node)
 
 
 def _plan(node: NodeToMeasure, number: int, side: Side, how: PairOfRuns, known: Continuation | None) -> RunPlan:

@@ -26,7 +26,7 @@ from zl_bench.workflow.screen import ScreenPlan
 
 SECRET = "(secret,"
 """How a variable begins that a request keeps only the hash of."""
-COMPARED = ("rounds", "alternate", "method", "l2", "switch", "card", "builds", "suite")
+COMPARED = ("rounds", "alternate", "mirrored", "method", "l2", "switch", "card", "builds", "suite")
 """What must be the same where a measurement goes on; operators may be added."""
 
 
@@ -49,6 +49,8 @@ class MeasurePlan:
     ahead: bool
     """Whether a pair may start up while the one before is measured."""
     resume: bool
+    mirrored: bool = False
+    """Whether the order of the sides is the reverse of what the seed says."""
 
 
 def suite_of(request: ScreenRequest) -> Suite:
@@ -137,6 +139,7 @@ def header_of(
         "delta": plan.delta,
         "seed": plan.seed,
         "alternate": plan.alternate,
+        "mirrored": plan.mirrored,
         "method": plan.timing.method,
         "l2": plan.timing.l2,
         "ahead": plan.ahead,
@@ -152,6 +155,7 @@ def header_of(
 
 def require_same_measurement(plan: MeasurePlan, recorded: Mapping[str, Any], asked: Mapping[str, Any]) -> None:
     """Raise UsageError naming what differs, if going on would mix two measurements."""
+    recorded = {"mirrored": False, **recorded}  # a record may be from before there was a mirrored one
     compared = (*COMPARED, *(("seed",) if plan.seed_given else ()))
     differing = [name for name in compared if recorded.get(name) != asked.get(name)]
     if differing:
@@ -174,6 +178,7 @@ def common_fields(plan: MeasurePlan, versions: Mapping[Side, Mapping[str, Any]])
         "triton": triton,
         "seed": plan.seed,
         "alternate": plan.alternate,
+        "mirrored": plan.mirrored,
         "tool_version": __version__,
     }
 
