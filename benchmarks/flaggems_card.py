@@ -13,40 +13,17 @@ needs no card, only the results of `screen`.
 from __future__ import annotations
 
 import argparse
-import math
-import sys
-import time
 from pathlib import Path
 
 import card_report
 import card_results
 import card_sittings
 import reporting
-from card_operators import choose
+from card_commands import add_visit_options, visit_of
 from card_results import SWITCHES
 from card_sittings import UNFIT, Visit
 
 STEPS = ("screen", "timing", "plain", "offline")
-
-
-def visit_of(given: argparse.Namespace) -> Visit:
-    """What the command line asks for. Raises SystemExit for an operator that is not in the list."""
-    checkout = given.checkout.absolute()
-    operators, missing = choose(checkout, [name for name in given.operators.split(",") if name])
-    if missing:
-        print(f"this checkout has no benchmark of: {', '.join(missing)}", file=sys.stderr, flush=True)
-    return Visit(
-        checkout=checkout,
-        work=given.work,
-        have=tuple(given.have),
-        operators=tuple(operators),
-        ends=time.monotonic() + given.seconds,
-        dtypes=given.dtypes,
-        python=Path(given.python),
-        timeout=given.timeout,
-        again=given.again,
-        commit=given.commit,
-    )
 
 
 def run_step(step: str, visit: Visit, given: argparse.Namespace) -> int:
@@ -87,17 +64,7 @@ def arguments() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(dest="command", required=True)
     for name in ("visit", *STEPS):
         step = commands.add_parser(name)
-        step.add_argument("--checkout", type=Path, required=True)
-        step.add_argument("--work", type=Path, required=True, help="where the roots and results of this machine lie")
-        step.add_argument("--have", type=Path, nargs="*", default=[], help="what earlier visits have packed")
-        step.add_argument("--out", type=Path, help="pack what there is into this folder at the end")
-        step.add_argument("--seconds", type=float, default=math.inf, help="be done by then")
-        step.add_argument("--operators", default="", metavar="A,B,…", help="only these of the list")
-        step.add_argument("--again", action="store_true", help="also those that there are results of")
-        step.add_argument("--dtypes", choices=["first", "own"], default="first")
-        step.add_argument("--python", default=sys.executable, help="of the measured processes")
-        step.add_argument("--timeout", type=float, default=200.0, help="seconds for each run")
-        step.add_argument("--commit", help="what is measured, where there is no checkout of the tool to ask")
+        add_visit_options(step, packs="at the end")
         step.add_argument("--axis", choices=list(SWITCHES), nargs="+", default=list(SWITCHES))
         step.add_argument("--timing", choices=["graph", "queued", "direct"], default="graph")
         step.add_argument("--l2", choices=["cold", "warm"], default="cold")

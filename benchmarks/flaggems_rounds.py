@@ -13,39 +13,15 @@ machine it goes on with the roots in --work, so that nothing is screened twice.
 from __future__ import annotations
 
 import argparse
-import math
-import sys
-import time
 from pathlib import Path
 
+import card_results
 import reporting
 import rounds_report
-import rounds_results
-from card_operators import choose
-from card_sittings import Visit
+from card_commands import add_visit_options, visit_of
 from rounds_costs import PER_ROW
 from rounds_results import PARTS
 from rounds_visit import ORDER, How, Rounds, cores_for_screens
-
-
-def visit_of(given: argparse.Namespace) -> Visit:
-    """What the command line asks for. Raises SystemExit for an operator that is not in the list."""
-    checkout = given.checkout.absolute()
-    operators, missing = choose(checkout, [name for name in given.operators.split(",") if name] or ORDER)
-    if missing:
-        print(f"this checkout has no benchmark of: {', '.join(missing)}", file=sys.stderr, flush=True)
-    return Visit(
-        checkout=checkout,
-        work=given.work,
-        have=tuple(given.have),
-        operators=tuple(operators),
-        ends=time.monotonic() + given.seconds,
-        dtypes=given.dtypes,
-        python=Path(given.python),
-        timeout=given.timeout,
-        again=given.again,
-        commit=given.commit,
-    )
 
 
 def how_of(given: argparse.Namespace) -> How:
@@ -69,17 +45,7 @@ def arguments() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(dest="command", required=True)
     for name in ("visit", *PARTS):
         step = commands.add_parser(name)
-        step.add_argument("--checkout", type=Path, required=True)
-        step.add_argument("--work", type=Path, required=True, help="where the roots and results of this machine lie")
-        step.add_argument("--have", type=Path, nargs="*", default=[], help="what earlier visits have packed")
-        step.add_argument("--out", type=Path, help="pack what there is into this folder after each operator")
-        step.add_argument("--seconds", type=float, default=math.inf, help="be done by then")
-        step.add_argument("--operators", default="", metavar="A,B,…", help="only these of the list")
-        step.add_argument("--again", action="store_true", help="also those that there are results of")
-        step.add_argument("--dtypes", choices=["first", "own"], default="first")
-        step.add_argument("--python", default=sys.executable, help="of the measured processes")
-        step.add_argument("--timeout", type=float, default=200.0, help="seconds for each run")
-        step.add_argument("--commit", help="what is measured, where there is no checkout of the tool to ask")
+        add_visit_options(step, packs="after each operator")
         step.add_argument("--rounds", type=int, default=6)
         step.add_argument("--seed", type=int, default=1)
         step.add_argument("--at-once", type=int, default=cores_for_screens(), help="operators screened at a time")
@@ -96,8 +62,8 @@ def arguments() -> argparse.ArgumentParser:
 def main() -> None:
     given = arguments().parse_args()
     if given.command != "report":
-        raise SystemExit(Rounds(visit_of(given), how_of(given)).go())
-    results = rounds_results.load(given.files)
+        raise SystemExit(Rounds(visit_of(given, ORDER), how_of(given)).go())
+    results = card_results.load(given.files)
     if not results.lines:
         raise SystemExit("there is no result in these files")
     reporting.keep(rounds_report.report(results), given.write)

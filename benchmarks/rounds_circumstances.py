@@ -11,6 +11,7 @@ from card_judge import flat
 from card_results import Line, Results
 from rounds_results import PARTS, Measured, measured
 
+from zl_bench.analysis.wording import counted
 from zl_bench.model import RowKey
 from zl_bench.store.measure_record import row_of
 
@@ -25,7 +26,7 @@ def exceptions(results: Results) -> list[str]:
     text = []
     for part in PARTS:
         for line in results.done(part):
-            if not _has_pairs(line):
+            if not Measured(line).told("pair"):
                 screen = line["screen"]["verdict"]
                 why = f"{screen.get('verdict', 'no verdict')} {flat(screen.get('reason', ''))}".strip()
                 text.append(
@@ -41,7 +42,7 @@ def exceptions(results: Results) -> list[str]:
 
 def _exceptions_of(one: Measured) -> Iterator[str]:
     for why, count in Counter(flat(line["why"]) for line in one.told("dropped")).items():
-        yield f"{count} pair{'' if count == 1 else 's'} dropped: {why}"
+        yield f"{counted(count, 'pair')} dropped: {why}"
     for line in one.told("stopped"):
         yield f"stopped: {flat(line['why'])}"
     missing = Counter((row["row"], row["why"]) for line in one.told("pair") for row in line["missing"])
@@ -57,11 +58,6 @@ def _exceptions_of(one: Measured) -> Iterator[str]:
             others[f"timed by {line['method']}: {flat(whys) or 'no reason recorded'}"].append(row_text(row_of(line)))
     for why, rows in others.items():
         yield f"{_some(list(dict.fromkeys(rows)))} {why}"
-
-
-def _has_pairs(line: Line) -> bool:
-    """Whether there are rounds of it."""
-    return any(one["record"] == "pair" for one in line["record"])
 
 
 def starting(results: Results) -> list[str]:
@@ -122,8 +118,7 @@ def _clocks(lines: Sequence[Line]) -> str:
     clocks = [
         reading["clock_mhz"]
         for line in lines
-        for one in line["record"]
-        if one["record"] == "round"
+        for one in Measured(line).told("round")
         for reading in (one["before"], one["after"])
         if reading is not None and reading.get("clock_mhz")
     ]

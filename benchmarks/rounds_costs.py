@@ -7,7 +7,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from card_results import Line, Results
-from rounds_results import PARTS
+from rounds_results import PARTS, Measured
+
+from zl_bench.store.measure_record import row_of
 
 STARTING = 20.0
 """Seconds that a measurement takes beside its rows: two sides start, and import the suite's library."""
@@ -46,10 +48,6 @@ def _whole(line: Line) -> bool:
 
 def _each_row(lines: Iterable[Line]) -> Iterable[float]:
     for line in lines:
-        rows = {(one["node"], one["operator"], one["dtype"], one["ordinal"], one["detail"]) for one in _rounds(line)}
+        rows = {row_of(one) for one in Measured(line).told("round")}
         if rows:
             yield max(0.0, line["wall"] - STARTING) / len(rows)
-
-
-def _rounds(line: Line) -> list[Line]:
-    return [one for one in line["record"] if one["record"] == "round"]

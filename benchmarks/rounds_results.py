@@ -79,15 +79,11 @@ def together(each: Sequence[Measured]) -> Rounds:
     return pair_rounds(median for one in each for median in one.medians)
 
 
-def load(paths: Iterable[Path]) -> Results:
-    """Of files in their order; one that is named twice or not there counts once or not at all."""
-    return card_results.load(paths)
-
-
 def pack(work: Path, have: Iterable[Path], out: Path) -> Path:
     """Put everything that `have` and `work` hold into one file of `out`, so that a kill leaves the old one or the new one."""
     out.mkdir(parents=True, exist_ok=True)
-    text = "".join(json.dumps(line, separators=(",", ":")) + "\n" for line in _counting(load([*have, work / RESULTS])))
+    lines = _counting(card_results.load([*have, work / RESULTS]))
+    text = "".join(json.dumps(line, separators=(",", ":")) + "\n" for line in lines)
     unfinished = out / f"{PACKED}.part"
     unfinished.write_bytes(lzma.compress(text.encode()))
     return unfinished.replace(out / PACKED)

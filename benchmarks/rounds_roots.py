@@ -84,13 +84,11 @@ class Root:
 
     def said(self, command: str) -> str:
         """The last words of a command."""
-        log = self.log(command)
-        return log.read_text(encoding="utf-8", errors="replace")[-LAST_WORDS:] if log.exists() else ""
+        return self._logged(command)[-LAST_WORDS:]
 
     def not_imported(self) -> str:
         """Why the sides could not import the suite's library once, empty if they could."""
-        log = self.log("measure")
-        said = log.read_text(encoding="utf-8", errors="replace").splitlines() if log.exists() else []
+        said = self._logged("measure").splitlines()
         return next((one_line(line.partition(NOT_IMPORTED)[2]) for line in said if NOT_IMPORTED in line), "")
 
     def about(self) -> dict[str, Any]:
@@ -100,6 +98,10 @@ class Root:
     @property
     def _noted(self) -> Path:
         return self.folder.with_name(f"{self.folder.name}.json")
+
+    def _logged(self, command: str) -> str:
+        log = self.log(command)
+        return log.read_text(encoding="utf-8", errors="replace") if log.exists() else ""
 
     def _entered(self) -> Iterator[list[Any]]:
         for path in sorted(self.folder.glob(f"{MEASURE_FOLDER}/round_*/**/{EVENTS_FILE}")):
