@@ -75,8 +75,15 @@ def test_a_file_that_can_not_be_imported_is_a_failure_with_its_reason(cases):
     ran = cases.run("bench_unimportable.py::test_it")
     ((_, outcome, message),) = outcomes(ran)
     assert outcome == "failed"
-    assert "surely_not_installed" in message
+    assert message == "ModuleNotFoundError: No module named 'surely_not_installed' (bench_unimportable.py:1)"
     assert ran.end["code"] != 0
+
+
+def test_a_file_that_is_not_python_is_a_failure_that_names_its_line(cases):
+    cases.write("bench_broken.py", "import pytest\n\ndef test_(:\n")
+    ran = cases.run("bench_broken.py")
+    ((_, outcome, message),) = outcomes(ran)
+    assert (outcome, message) == ("failed", "SyntaxError: invalid syntax (bench_broken.py:3)")
 
 
 def test_a_node_that_does_not_exist_ends_as_pytest_s_usage_error(cases):

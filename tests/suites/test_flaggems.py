@@ -201,9 +201,13 @@ def test_a_folder_that_is_no_checkout(tmp_path: Path) -> None:
         load(tmp_path)
 
 
-def test_a_file_that_is_not_python_is_named(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match=r"test_bad\.py can not be read as Python"):
-        load(make_checkout(tmp_path, test_bad="def test_(:\n"))
+def test_a_file_that_is_not_python_is_run_as_a_whole_and_keeps_no_other_from_being_read(tmp_path: Path) -> None:
+    good = "import pytest\n\n@pytest.mark.good\ndef test_good():\n    pass\n"
+    suite = load(make_checkout(tmp_path, test_bad="def test_(:\n", test_good=good))
+    assert [(node.node, node.operator) for node in suite.nodes] == [
+        ("benchmark/test_bad.py", "bad"),
+        ("benchmark/test_good.py::test_good", "good"),
+    ]
 
 
 CHECKOUT = os.environ.get("ZL_FLAGGEMS")

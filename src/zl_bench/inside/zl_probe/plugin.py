@@ -2,6 +2,7 @@
 
 import gc
 import os
+import re
 from collections.abc import Callable, Generator
 from typing import Any
 
@@ -10,6 +11,9 @@ import pytest
 from . import failures, labels
 from .recorder import Recorder
 from .rows import Rows
+
+_PLACE = re.compile(r"""File "([^"]+)", line (\d+)|^(\S+\.py):(\d+):""", re.MULTILINE)
+"""How Python and pytest name a line of a file in what they print of an exception."""
 
 
 class ProbePlugin:
@@ -77,7 +81,7 @@ class ProbePlugin:
         if report.skipped:
             self._test(report.nodeid, "skipped", _skip_reason(report.longrepr))
         elif report.failed:
-            self._test(report.nodeid, "failed", _last_line(str(report.longrepr)))
+            self._test(report.nodeid, "failed", _error_and_place(str(report.longrepr)))
 
     @pytest.hookimpl(hookwrapper=True)
     def pytest_runtest_protocol(self, item: Any) -> Generator[None, Any, None]:
@@ -151,6 +155,13 @@ def _skip_reason(longrepr: Any) -> str:
     """The reason of a skip as it was written; pytest puts `Skipped: ` before it."""
     reason = longrepr[2] if isinstance(longrepr, tuple) else str(longrepr)
     return reason[len("Skipped: ") :] if reason.startswith("Skipped: ") else reason
+
+
+def _error_and_place(text: str) -> str:
+    """The last line of what pytest prints of an exception, and ` (file.py:line)` where it names one last."""
+    places = [(one[0] or one[2], one[1] or one[3]) for one in _PLACE.findall(text)]
+    where = f" ({os.path.basename(places[-1][0])}:{places[-1][1]})" if places else ""
+    return f"{_last_line(text)}{where}"
 
 
 def _last_line(text: str) -> str:
