@@ -7,6 +7,8 @@ import io
 from collections.abc import Callable
 from pathlib import Path
 
+import duckdb
+import pandas
 import pytest
 
 from tests.reports import simulated_measures as simulated
@@ -80,7 +82,6 @@ def _copy(folder: Path) -> Path:
 
 
 def test_pandas_reads_the_types(tmp_path: Path) -> None:
-    pandas = pytest.importorskip("pandas")
     performance, kernels = (pandas.read_csv(path) for path in written(tmp_path))
     assert performance["speedup"].dtype.kind == "f"
     assert performance["ordinal"].dtype.kind == "i"
@@ -91,7 +92,6 @@ def test_pandas_reads_the_types(tmp_path: Path) -> None:
 
 
 def test_duckdb_reads_the_types(tmp_path: Path) -> None:
-    duckdb = pytest.importorskip("duckdb")
     performance, kernels = map(str, written(tmp_path))
     connection = duckdb.connect()
 
