@@ -405,6 +405,8 @@ def test_the_budget_ends_it_and_what_is_measured_is_judged(machine: Machine) -> 
     assert machine.world.ran == []
     assert result.looked is None
     assert any("budget" in note for note in result.notes)
+    said = [line for line in machine.told.getvalue().splitlines() if "not begun" in line]
+    assert said == ["6 pairs not begun: the budget is spent"], "once, and not once for every pair"
     machine.measure(resume=True)
     assert {row["rounds"] for row in machine.table().values()} == {"3"}
 

@@ -99,7 +99,18 @@ class Rounds:
         """Work on what is waiting, with the servers of one card, until nothing is left. Raises the errors of the family."""
         async with Ahead(lambda task, known: StartedPair(task.node, task.number, self._how, servers, known)) as ahead:
             while ahead.task is not None or waiting:
-                await self._one(ahead.task or waiting.popleft(), servers, ahead, waiting)
+                if ahead.task is None and self._spent:
+                    self._leave(waiting)
+                else:
+                    await self._one(ahead.task or waiting.popleft(), servers, ahead, waiting)
+
+    def _leave(self, waiting: deque[Task]) -> None:
+        """Begin nothing more, and say so once, not once for every pair."""
+        left = [task for task in waiting if not self._abandoned(task)]
+        waiting.clear()
+        if left:
+            self.out_of_time = True
+            self._progress.note(f"{counted(len(left), 'pair')} not begun: the budget is spent")
 
     async def _one(self, task: Task, servers: SideServers, ahead: Ahead, waiting: deque[Task]) -> None:
         """Run pairs of the task until one stands, or it is not worth another."""
@@ -150,13 +161,22 @@ class Rounds:
 
     def _why_not(self, task: Task) -> str:
         """Why no pair of the task is to be begun, empty if one is."""
-        stopped = task.node.entry.text in self.stopped
-        if stopped or _case(task) in self.given_up:
-            return "not begun: it was stopped" if stopped else "not begun: it was given up"
-        if self._deadline is not None and time.monotonic() >= self._deadline:
+        if self._abandoned(task):
+            return self._abandoned(task)
+        if self._spent:
             self.out_of_time = True
             return "not begun: the budget is spent"
         return ""
+
+    def _abandoned(self, task: Task) -> str:
+        """Why no pair of the task is to be begun, however much time there is; empty if there is no reason."""
+        if task.node.entry.text in self.stopped:
+            return "not begun: it was stopped"
+        return "not begun: it was given up" if _case(task) in self.given_up else ""
+
+    @property
+    def _spent(self) -> bool:
+        return self._deadline is not None and time.monotonic() >= self._deadline
 
     def _goes_on(self, task: Task, pair: RanPair, ending: _Ending) -> bool:
         """Note what the pair's ending says of further ones; whether this round of the case is tried once more."""
