@@ -159,7 +159,7 @@ def test_cards_that_are_asked_for_must_be_there(doctor: Doctor) -> None:
 
 @pytest.mark.parametrize(
     "arguments",
-    [["--target", "nothing:1"], ["--switch", "1X"], ["--vendor", "nobody"], ["--python", "absent"],
+    [["--target", "nothing:1"], ["--target", "cuda:abc"], ["--switch", "1X"], ["--vendor", "nobody"], ["--python", "absent"],
      ["--target", "hip:gfx942", "--switch", "X_{VENDOR}"], ["--target", "cuda:90", "--cards", "0"]],
 )  # fmt: skip
 def test_bad_usage_is_found_before_anything_is_started(doctor: Doctor, arguments: list[str]) -> None:

@@ -79,6 +79,7 @@ def test_places_that_do_not_fit_are_refused(
 def test_two_roots_that_say_the_same(root: Path) -> None:
     result = invoke("compare", RECORDED, root)
     assert result.stdout.splitlines()[-1] == "5 of 5 operators that both have say the same; changes: nothing changed"
+    assert "differ in this" not in result.stdout
 
 
 def test_what_changed_and_what_else_differs(root: Path) -> None:

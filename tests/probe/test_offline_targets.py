@@ -23,7 +23,7 @@ def test_known_targets(text, backend, arch, warp_size, shared):
 
 
 @pytest.mark.parametrize(
-    "text", ["", "cuda", "cuda:", ":90", "cuda:12345", "cuda:sm_90", "hip:942", "nobody:1", "nobody:1:32"]
+    "text", ["", "cuda", "cuda:", ":90", "cuda:12345", "cuda:sm_90", "cuda:９０", "hip:942", "nobody:1", "nobody:1:32"]
 )
 def test_unknown_targets_are_value_errors_that_name_the_text(text):
     with pytest.raises(ValueError, match=r"target|known|back end") as caught:

@@ -230,8 +230,20 @@ def test_nothing_collected_and_nothing_measured(tmp_path: Path) -> None:
     gone = {**end(4), "message": "\nERROR: not found: /suite/test_add.py::test_add\n(no match in any of [<Module>])"}
     found = absence(tmp_path, BEGIN, gone, outcome=ProcessOutcome("exited", 4))
     assert found == Absence("nothing collected", "no test was collected: not found: /suite/test_add.py::test_add")
+    usage = "ERROR: usage: pytest.main() [options]\npytest.main(): error: unrecognized arguments: --iter"
+    found = absence(tmp_path, BEGIN, {**end(4), "message": usage}, outcome=ProcessOutcome("exited", 4))
+    assert found.reason.endswith("before any test ran: pytest.main(): error: unrecognized arguments: --iter")
     found = absence(tmp_path, BEGIN, COLLECTED, COMPILE, PASSED, end())
     assert found == Absence("nothing captured", "the test measured nothing, though 1 kernel compiled")
+
+
+@pytest.mark.parametrize(
+    ("dtype", "known"), [("'nope'", "'float16', 'bool'"), ("nope", "float16, bool")], ids=["quoted", "plain"]
+)
+def test_a_dtype_that_the_suite_s_option_does_not_know(tmp_path: Path, dtype: str, known: str) -> None:
+    said = f"ERROR: usage: x\nx: error: argument --dtypes: invalid choice: {dtype} (choose from {known})\n  rootdir: /suite"
+    found = absence(tmp_path, BEGIN, {**end(4), "message": said}, outcome=ProcessOutcome("exited", 4))
+    assert found == Absence("dtype", "dtype nope is not one of the suite's: float16, bool", clean=True)
 
 
 def test_a_launch_of_an_unrecorded_kernel_fails_its_row(tmp_path: Path) -> None:

@@ -125,6 +125,17 @@ def test_an_operator_file_that_says_nothing_usable(tmp_path: Path, text: str, me
         read_operator_file(tmp_path / "ops")
 
 
+def test_an_operator_file_may_begin_with_a_byte_order_mark(tmp_path: Path) -> None:
+    (tmp_path / "ops").write_bytes(b"\xef\xbb\xbfabs\r\n")
+    assert read_operator_file(tmp_path / "ops") == ("abs",)
+
+
+@pytest.mark.parametrize("text", ["abs:float32\0", "abs\n", "abs:\x1b[31m"])
+def test_no_name_holds_a_control_character(text: str) -> None:
+    with pytest.raises(UsageError, match="holds a control character"):
+        select(SUITE, [text])
+
+
 def test_an_operator_file_that_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="can not be read: No such file"):
         read_operator_file(tmp_path / "ops")

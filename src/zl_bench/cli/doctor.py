@@ -14,7 +14,7 @@ import click
 from zl_bench.backends.base import DeviceBackend
 from zl_bench.backends.vendors import backend_for_target, backend_named
 from zl_bench.cli.cards import ChosenCards, choose_cards
-from zl_bench.cli.options import choose_interpreter, choose_switch, configuration
+from zl_bench.cli.options import choose_interpreter, choose_switch, choose_target, configuration
 from zl_bench.errors import EnvironmentUnfit, ExitCode, UsageError
 from zl_bench.fleet.cards import ask, find_vendor, list_cards
 from zl_bench.suites import flaggems
@@ -74,7 +74,7 @@ def doctor(
         question = CardQuestion(interpreter, backend, found.cards, switch, dict(os.environ))
         findings += asyncio.run(diagnose_cards(question))
     else:
-        target = target or WITHOUT_A_CARD
+        target = choose_target(target or WITHOUT_A_CARD)
         backend = backend_named(vendor) if vendor else backend_for_target(target)
         switch = choose_switch(switch_text, backend, vendor_segment) if switch_text else None
         findings += asyncio.run(diagnose(interpreter, target, backend, switch))

@@ -127,7 +127,7 @@ def choose_target(text: str | None) -> str:
         except TargetError as error:
             raise UsageError(f"--target {text}: {error}.") from error
     elif kind and not arch:
-        raise UsageError(f"--target {text}: write what kind of device and which, as in cuda:90 or hip:gfx942.")
+        raise UsageError(f"--target {text!r}: write what kind of device and which, as in cuda:90 or hip:gfx942.")
     return text
 
 

@@ -101,7 +101,7 @@ def parse_switch(text: str, segment: str | None = None) -> Switch:
     if text.startswith("build:"):
         return _build(text)
     name, equals, values = text.partition("=")
-    if not VARIABLE.match(name):
+    if not VARIABLE.match(name) or "\0" in values:  # no environment holds a NUL
         raise UsageError(f"{text!r} is no switch. {FORMS}")
     if name in OWN_VARIABLES:
         raise UsageError(f"{name} is set by zl-bench for every run and can not be the switch under test.")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import signal
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,6 +15,8 @@ NOTHING_COLLECTED = 5
 """Pytest's exit status when no test was collected."""
 ENDED_EARLY = {2: "pytest was interrupted from within", 3: "pytest had an internal error"}
 """Pytest's exit statuses that say nothing of any test; who ends a run from outside uses a signal."""
+NO_SUCH_DTYPE = re.compile(r"argument --dtypes: invalid choice: (\S+) \(choose from (.*)\)")
+"""How argparse refuses a dtype that FlagGems' option does not know; up to Python 3.11 each name has quotes."""
 
 
 @dataclass(frozen=True)
@@ -145,7 +148,11 @@ def _nothing(events: Sequence[Event], exit_status: int, tested: bool) -> Absence
     if exit_status in (0, NOTHING_COLLECTED):
         return Absence("nothing collected", "no test was collected")
     told = [line.strip() for line in text(next(of_kind(events, "end"), {}), "message").splitlines() if line.strip()]
-    errors = [line for line in told if "error" in line.lower()]
+    unknown = next(filter(None, map(NO_SUCH_DTYPE.search, told)), None)
+    if unknown is not None:
+        dtype, known = (said.replace("'", "") for said in unknown.groups())
+        return Absence("dtype", f"dtype {dtype} is not one of the suite's: {known}", clean=True)
+    errors = [line for line in told if "error" in line.lower() and not line.startswith("ERROR: usage:")]
     why = (errors or told or ["see run.log"])[0]
     if "not found: " in why:  # defined under a condition that does not hold here, as far as its file can be read
         return Absence("nothing collected", f"no test was collected: {why.removeprefix('ERROR: ')}")

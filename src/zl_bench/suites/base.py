@@ -103,6 +103,8 @@ def select(suite: Suite, wanted: Sequence[str]) -> tuple[Entry, ...]:
         )
     entries = []
     for text in wanted:
+        if not text.isprintable():
+            raise UsageError(f"{text!r} names no operator: it holds a control character.")
         operator, dtype = split_entry(text)
         nodes = _matching(suite, operator)
         if not nodes:
@@ -130,7 +132,7 @@ def selection_notes(entries: Sequence[Entry]) -> tuple[str, ...]:
 def read_operator_file(file: Path) -> tuple[str, ...]:
     """The entries of an operator file: one a line, `#` begins a comment. Raises UsageError without any."""
     try:
-        lines = file.read_text(encoding="utf-8").splitlines()
+        lines = file.read_text(encoding="utf-8-sig").splitlines()
     except (OSError, UnicodeDecodeError) as error:
         raise UsageError(f"--ops {file} can not be read: {getattr(error, 'strerror', None) or error}.") from error
     entries = tuple(filter(None, (line.partition("#")[0].strip() for line in lines)))

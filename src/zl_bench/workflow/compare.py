@@ -102,7 +102,8 @@ def _circumstances(a: RecordedRoot, b: RecordedRoot) -> Iterator[str]:
         yield "what was asked of one of them was not recorded, so what else differs is not known"
     else:
         yield from differences(replace(a.request, operators=b.request.operators), b.request)
-        yield f"A was started {a.request.started}, B {b.request.started}"
+        if a.request.started != b.request.started:
+            yield f"A was started {a.request.started}, B {b.request.started}"
     if a.measured is not None and b.measured is not None:
         old, new = a.measured.header, b.measured.header
         for name in MEASURED_ALIKE:

@@ -130,7 +130,7 @@ def parse_target(text: str) -> Target:
 
 
 def _cuda(arch: str) -> Target:
-    if not arch.isdigit() or int(arch) not in CUDA:
+    if not (arch.isascii() and arch.isdigit()) or int(arch) not in CUDA:
         raise TargetError(
             "cuda:{} is not known; known are {}".format(arch, ", ".join(f"cuda:{known}" for known in CUDA))
         )
