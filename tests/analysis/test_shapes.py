@@ -23,6 +23,7 @@ from zl_bench.analysis.shapes import (
     unused_keys,
 )
 from zl_bench.model import (
+    Absence,
     AskedShapes,
     BenchmarkShapes,
     FailedRow,
@@ -47,10 +48,19 @@ def asked(keys: dict[str, tuple[str, ...]], *own: str, whole: bool = False) -> A
 
 
 def emitted(*texts: str, details: tuple[str, ...] | None = None, file: str = "/r/shapes.yaml", complete: bool = True,
-            operator: str = "softmax") -> Emitted:  # fmt: skip
-    """A run of one benchmark with these shapes, and rows that show them unless other details are given."""
+            operator: str = "softmax", failed: bool = False) -> Emitted:  # fmt: skip
+    """A run of one benchmark with these shapes, and rows that show them unless other details are given.
+
+    Where it failed, none of these rows was measured.
+    """
     rows = tuple(f"[torch.Size([{text.strip('()')}])]" for text in texts) if details is None else details
-    return Emitted((BenchmarkShapes(operator, CLASSES, texts, file),), {operator: rows} if rows else {}, complete)
+    return Emitted(
+        (BenchmarkShapes(operator, CLASSES, texts, file),),
+        {operator: rows} if rows else {},
+        measured=frozenset([operator] if rows and not failed else ()),
+        complete=complete and not failed,
+        failed=frozenset([operator] if failed else ()),
+    )
 
 
 def outcome(wanted: AskedShapes, seen: Emitted) -> tuple[str, str]:
@@ -143,13 +153,16 @@ def test_without_rows_or_after_a_failure_nothing_is_claimed() -> None:
 
 
 def test_rows_of_a_test_without_a_benchmark_object() -> None:
-    alone = Emitted((), {"softmax": ("[torch.Size([4])]",)})
+    alone = Emitted((), {"softmax": ("[torch.Size([4])]",)}, measured=frozenset(["softmax"]))
     for key in ("softmax", "Benchmark"):
         found, told = outcome(asked({key: ("(8)",)}), alone)
         assert found == "not honoured"
         assert "asked (8), but the test takes none" in told
         assert "[torch.Size([4])]" in told
     assert compare(asked({"topk": ("(8)",)}), alone) == ()
+    assert (
+        compare(asked({"softmax": ("(8)",)}), replace(alone, measured=frozenset())) == ()
+    )  # it may not have got there
 
 
 @pytest.mark.parametrize(
@@ -179,6 +192,78 @@ def test_both_sides_are_taken_together() -> None:
     seen = emitted_by(run("before", "a", "b"), run("after", "b", failed=("c",)))
     assert seen.details == {"softmax": ("a", "b", "c")}
     assert (len(seen.benchmarks), seen.complete) == (1, False)
+    assert seen.measured == seen.failed == {"softmax"}
+
+
+def test_a_run_that_was_ended_is_laid_to_the_benchmark_that_ran_last() -> None:
+    first = run("before")
+    second = replace(first.shapes[0], operator="topk")
+    ended = replace(first, shapes=(*first.shapes, second), absence=Absence("timeout", "after 9 s"))
+    assert emitted_by(ended).failed == {"topk"}
+    assert emitted_by(replace(ended, absence=Absence("skipped", "no", clean=True))).failed == set()
+
+
+@pytest.mark.parametrize("shape", ["(64)", "(1, x)", "(1, 2.5)", "(-1, 0)"])
+def test_shapes_that_a_benchmark_failed_on_did_not_run_as_asked(shape: str) -> None:
+    assert outcome(asked({"softmax": (shape,)}), emitted(shape, details=("",), failed=True)) == (
+        "not reached",
+        f"the shapes asked for, {shape}, were given to softmax, which failed on them",
+    )
+
+
+def test_a_shape_without_a_telling_number_is_not_seen_in_rows_of_a_run_that_failed() -> None:
+    details = ("[torch.Size([64, 64])]", "")
+    seen = emitted("(64, 64)", "(1, x)", details=details, complete=False)
+    assert outcome(asked({"softmax": ("(64, 64)", "(1, x)")}), seen) == ("not reached", "")
+
+
+def test_failed_rows_of_other_sizes_are_not_laid_to_the_shapes_asked_for() -> None:
+    seen = emitted("(64)", details=("[torch.Size([5, 7])]",), failed=True)
+    assert outcome(asked({"softmax": ("(64)",)}), seen) == ("not reached", "")
+
+
+def test_nothing_is_said_of_own_shapes_where_no_row_ran() -> None:
+    own = emitted("(1073741824)", details=("",), failed=True)
+    (finding,) = compare(asked({"mm": ("(64)",)}, whole=True), own)
+    assert (finding.outcome, finding.emitted) == ("no key", ())
+    assert finding.told == "the shape file has no key for softmax, of which no row was measured"
+    assert outcome(asked({"softmax": ("(64)",)}), own) == (
+        "not honoured",
+        "shapes not honoured: asked (64), emitted none",
+    )
+    sized = emitted("(128, 8)", failed=True)  # its rows had these sizes, and failed
+    assert outcome(asked({"softmax": ("(64)",)}), sized)[1] == "shapes not honoured: asked (64), emitted (128, 8)"
+
+
+def test_benchmarks_that_failed_on_the_same_shapes_take_one_sentence() -> None:
+    failing = run("before", failed=("",), texts=("(64)",))
+    rows = tuple(replace(row, key=replace(row.key, operator="topk")) for row in failing.failed_rows)
+    both = replace(
+        failing,
+        shapes=(*failing.shapes, replace(failing.shapes[0], operator="topk")),
+        failed_rows=(*failing.failed_rows, *rows),
+    )
+    judged = JudgedOperator(VERDICT, (NodeVerdict("n", VERDICT, (), (), (), (), (), ()),))
+    found = note_shapes(judged, [(both, both)], asked({"Benchmark": ("(64)",)}))
+    assert found.verdict.reason == "the shapes asked for, (64), were given to softmax, topk, which failed on them"
+
+
+def test_benchmarks_without_a_key_and_without_a_row_take_one_sentence() -> None:
+    """`mm` runs tests that print other names too; the key was given to one of them, and the others have none."""
+    failing = run("before", failed=("",), texts=("(64)",))
+    others = tuple(replace(failing.shapes[0], operator=name, shapes=("(1073741824)",)) for name in ("addmm", "bmm"))
+    pair = (replace(failing, shapes=(*others, *failing.shapes)), failing)
+    own = replace(VERDICT, verdict=Verdict.NO_ROWS, rows=0, reason="ValueError: no", failed_runs=2)
+    judged = JudgedOperator(own, (NodeVerdict("n", own, (), (), (), (), (), ()),))
+    found = note_shapes(judged, [pair], asked({"softmax": ("(64)",)}, whole=True)).verdict
+    assert found.reason == (
+        "ValueError: no; the shape file has no key for addmm, bmm, of which no row was measured; "
+        "the shapes asked for, (64), were given to softmax, which failed on them"
+    )
+    assert (found.shapes, found.shape_keys) == ("not reached", ("softmax",))
+    assert shapes_summary([found]) == (
+        "shapes: as asked in 0 operators; given as asked to softmax, but a benchmark failed (the reason says how)"
+    )
 
 
 VERDICT = OperatorVerdict("softmax", "-", Verdict.NO_IR_DIFF, 1, 0, 1, 0, 0, "-", "-", "none", "", 1.0, Status.COMPLETE)
@@ -205,11 +290,14 @@ def test_the_summary_counts_and_names() -> None:
         replace(VERDICT, operator="conv", shapes="not seen"),
         replace(VERDICT, operator="add", shapes="no key"),
         replace(VERDICT, operator="sort", shapes="not reached"),
+        replace(VERDICT, operator="mm", shapes="not reached", failed_runs=1),
+        replace(VERDICT, operator="bmm", shapes="no key", shape_keys=("bmm",)),
         replace(VERDICT, operator="other"),
     ]
     assert shapes_summary(entries) == (
         "shapes: as asked in 1 operator; not honoured by topk; not seen in rows of conv; no key in the file for add; "
-        "not reached by sort"
+        "not reached by sort; given as asked to mm, but a benchmark failed (the reason says how); "
+        "no key in the file for some benchmarks of bmm"
     )
 
 
@@ -238,6 +326,14 @@ def test_keys_of_other_operators_take_one_line() -> None:
     assert unused_keys(["topk", "mm", "BlasBenchmark"], set(), KNOWN) == (
         "keys for operators that are not in this screen: topk, mm, BlasBenchmark",
     )
+
+
+def test_the_key_for_every_operator_is_not_named() -> None:
+    """Who asks for a shape without an operator has not written that key."""
+    told = ("no benchmark took the shapes that were asked for every operator",)
+    assert unused_keys(["Benchmark"], set(), replace(KNOWN, suite={"Benchmark"})) == told
+    assert unused_keys(["Benchmark"], set(), KNOWN) == told
+    assert unused_keys(["Benchmark"], {"Benchmark"}, KNOWN) == ()
 
 
 def test_a_key_of_a_test_that_got_nowhere() -> None:

@@ -50,6 +50,29 @@ def benchmark(given: Given) -> list[dict[str, object]]:
     return [*events[:2], told, *events[2:]]
 
 
+def failing(given: Given) -> list[dict[str, object]]:
+    """The record of a benchmark that could make nothing of its shapes; topk did not even get to them."""
+    told = [event for event in benchmark(given) if event["event"] == "shapes" and given["operator"] != "topk"]
+    key = {"node": given["node"], "operator": given["operator"], "dtype": "float32", "ordinal": 0, "detail": ""}
+    message = "ValueError: expected 4, got 1"
+    return [
+        {"event": "begin", "wire": 1, "pid": 1},
+        {"event": "collected", "nodes": [given["node"]]},
+        *told,
+        {
+            "event": "row_failed",
+            **key,
+            "phase": "run",
+            "message": message,
+            "kernel": "",
+            "stage": "",
+            "whole_test": True,
+        },
+        {"event": "test", "node": given["node"], "outcome": "failed", "message": message},
+        {"event": "end", "exit": 1, "message": ""},
+    ]
+
+
 class Screened:
     """Runs the command as a console would, on simulated sides."""
 
@@ -57,6 +80,7 @@ class Screened:
         self.checkout = checkout
         self.out = self.err = ""
         self.runs: list[Given] = []
+        self.record = benchmark
 
     def __call__(self, *arguments: object, suite: str = "flaggems", command: str = "screen") -> int:
         asked: list[object] = ["zl-bench", command]
@@ -87,7 +111,7 @@ def screened(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Screened:
 
     def make(plans: Mapping[Side, SidePlan]) -> SimulatedServers:
         found: dict[Side, dict[str, Any]] = {"before": versions(triton), "after": versions(triton)}
-        return SimulatedServers(plans, record=benchmark, found=found, runs=stand_in.runs)
+        return SimulatedServers(plans, record=stand_in.record, found=found, runs=stand_in.runs)
 
     monkeypatch.setattr(workflow, "SideServers", make)
     (tmp_path / "here").mkdir()
@@ -140,6 +164,30 @@ def test_a_shape_for_all(screened: Screened) -> None:
     assert "asked (77, 88), emitted (10000, 256)" in screened.table()["topk"]["reason"]
 
 
+def test_a_benchmark_that_fails_on_its_shapes(screened: Screened) -> None:
+    screened.record = failing
+    Path("mine.yaml").write_text("softmax: {shapes: [[64]]}\n")
+    assert screened("--shape-file", "mine.yaml", "softmax") == 1
+    row = screened.table()["softmax"]
+    assert (row["verdict"], row["rows"]) == ("NO_ROWS", "0")
+    told = "the shapes asked for, (64), were given to softmax, which failed on them"
+    assert row["reason"] == f"ValueError: expected 4, got 1; {told}"
+    assert (
+        "shapes: as asked in 0 operators; given as asked to softmax, but a benchmark failed (the reason says how)"
+        in screened.out.splitlines()
+    )
+    assert screened("root", "softmax", command="show") == 0
+    assert f"  {told}" in screened.out.splitlines()
+
+
+def test_a_key_that_the_user_has_not_written_is_not_named(screened: Screened) -> None:
+    screened.record = failing
+    assert screened("--shape", "64,64", "topk") == 1
+    assert screened.table()["topk"]["reason"] == "ValueError: expected 4, got 1"
+    assert "no benchmark took the shapes that were asked for every operator" in screened.out.splitlines()
+    assert "Benchmark" not in screened.out
+
+
 def test_without_any_shape_nothing_is_said_of_them(screened: Screened) -> None:
     assert screened() == 0
     assert "shapes:" not in screened.out
@@ -166,6 +214,9 @@ def test_resuming_needs_the_same_shapes(screened: Screened) -> None:
     ("arguments", "message"),
     [
         (["--shape", "64x64"], "write [OPERATOR=]N,N,"),
+        (["--shape", "abs=64=64"], "write [OPERATOR=]N,N,"),
+        (["--shape", "abs=64;softmax=3"], "--shape once more for each further shape or operator"),
+        (["--shape-file", "/dev/zero"], "--shape-file /dev/zero can not be read: it is no regular file"),
         (["--shape-file", "nowhere.yaml"], "--shape-file nowhere.yaml can not be read"),
         (["--shape-file", "bad.yaml"], "--shape-file bad.yaml is not YAML"),
         (["--shape-file", "good.yaml", "--shape", "64"], "would replace the whole of --shape-file"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -165,6 +166,22 @@ def test_a_file_that_is_none(suite: Suite, tmp_path: Path) -> None:
         plan_shapes(suite, tmp_path / "binary", ())
 
 
+def test_what_may_have_no_end_is_not_read(suite: Suite, tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    for file in (tmp_path / "pipe", Path("/dev/zero"), tmp_path):
+        with pytest.raises(UsageError, match=f"--shape-file {file} can not be read: it is no regular file"):
+            plan_shapes(suite, file, ())
+
+
+def test_a_file_of_more_than_a_mebibyte_is_refused(suite: Suite, tmp_path: Path) -> None:
+    file, head = tmp_path / "mine.yaml", "softmax: {shapes: [[7, 7]]}\n#"
+    file.write_text(head.ljust((1 << 20) + 1, "x"))
+    with pytest.raises(UsageError, match=f"--shape-file {file} is larger than 1 MiB"):
+        plan_shapes(suite, file, ())
+    file.write_text(head.ljust(1 << 20, "x"))
+    assert planned(suite, file).asked.by_key == {"softmax": ("(7, 7)",)}
+
+
 @given(
     st.none() | st.from_regex(r"[A-Za-z_][A-Za-z0-9_.]*", fullmatch=True), st.lists(st.integers(1, 1 << 40), min_size=1)
 )
@@ -184,7 +201,11 @@ def test_no_text_is_taken_for_something_else(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["", "=4", "softmax=", "softmax", "64x64", "0", "-1", "64,", "1.5", "softmax=(1,2)", "a=1=b"]
+    "text",
+    [
+        *("", "=4", "softmax=", "softmax", "64x64", "0", "-1", "64,", "1.5", "softmax=(1,2)", "a=1=b"),
+        *("abs=64=64", "abs=64;softmax=3", "abs;softmax=3", "abs,softmax=3", "abs softmax=3"),
+    ],
 )
 def test_what_is_no_shape(text: str) -> None:
     with pytest.raises(UsageError, match=r"write \[OPERATOR=\]N,N,… with whole numbers"):

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import prod
 from pathlib import PurePath
@@ -31,8 +31,19 @@ BASE_CLASS = "Benchmark"
 """The class above all benchmarks: its key is the last that FlagGems looks for."""
 NUMBER = re.compile(r"(?<![\w.])\d+(?![\w.])")
 """A whole number, not one within `torch.float16`, a name or a fraction."""
-WORST_FIRST: tuple[ShapeOutcome, ...] = ("not honoured", "not seen", "no key", "not reached", "honoured")
+WORST_FIRST: tuple[ShapeOutcome, ...] = ("not honoured", "not seen", "not reached", "no key", "honoured")
+ENDED_BADLY = ("failed", "timeout", "memory", "crashed")
+"""The kinds of an absence in which the benchmark that ran last is the one that did not get on."""
 LISTED_KEYS = 8
+SUMMARY: Mapping[str, str] = {
+    "not honoured": "not honoured by {}",
+    "not seen": "not seen in rows of {}",
+    "no key": "no key in the file for {}",
+    "not reached": "not reached by {}",
+}
+GIVEN_AND_FAILED = "given as asked to {}, but a benchmark failed (the reason says how)"
+SOME_WITHOUT_KEY = "no key in the file for some benchmarks of {}"
+SUMMARY_ORDER = (*SUMMARY.values(), GIVEN_AND_FAILED, SOME_WITHOUT_KEY)
 
 
 def shape_text(value: Any) -> str:
@@ -51,8 +62,12 @@ class Emitted:
 
     benchmarks: tuple[BenchmarkShapes, ...]
     details: Mapping[str, tuple[str, ...]]
+    measured: frozenset[str]
+    """The operators of which a row was measured; without one nothing has run, whatever the benchmark was given."""
     complete: bool = True
     """False when a row or the test failed, so that further shapes may not have had their turn."""
+    failed: frozenset[str] = frozenset()
+    """The operators of which a row failed, or whose benchmark was the last one when its run failed."""
 
 
 def emitted_by(*runs: Run) -> Emitted:
@@ -64,8 +79,16 @@ def emitted_by(*runs: Run) -> Emitted:
     return Emitted(
         tuple(dict.fromkeys(shapes for run in runs for shapes in run.shapes)),
         {operator: tuple(found) for operator, found in details.items()},
+        measured=frozenset(row.key.operator for run in runs for row in run.rows),
         complete=not any(run.failed_rows or run.absence for run in runs),
+        failed=frozenset(operator for run in runs for operator in _failed_in(run)),
     )
+
+
+def _failed_in(run: Run) -> Iterator[str]:
+    yield from (row.key.operator for row in run.failed_rows)
+    if run.shapes and run.absence is not None and run.absence.kind in ENDED_BADLY:
+        yield run.shapes[-1].operator
 
 
 def compare(asked: AskedShapes, emitted: Emitted) -> tuple[ShapeFinding, ...]:
@@ -80,12 +103,16 @@ def _taken(asked: AskedShapes, benchmark: BenchmarkShapes, emitted: Emitted) -> 
     operator, has = benchmark.operator, tuple(dict.fromkeys(benchmark.shapes))
     key = key_of(operator, benchmark.classes, asked.by_key)
     if key is None and asked.whole_file:
+        if operator not in emitted.measured:
+            return ShapeFinding(operator, "", "no key", (), (), _no_key_no_row([operator]))
         told = f"the shape file has no key for {operator}: it ran its own, {listed(has)}"
         return ShapeFinding(operator, "", "no key", (), has, told)
     if key is None or key not in asked.keys:
         return None
     wanted = tuple(dict.fromkeys(asked.by_key[key]))
     if set(wanted) != set(has):
+        if operator not in emitted.measured and not any(emitted.details.get(operator, ())):
+            has = ()
         elsewhere = benchmark.file and PurePath(benchmark.file).name != asked.file_name
         told = f"shapes not honoured: asked {listed(wanted)}, emitted {listed(has) or 'none'}" + (
             f" (FlagGems read {benchmark.file} instead)" if elsewhere else ""
@@ -94,13 +121,25 @@ def _taken(asked: AskedShapes, benchmark: BenchmarkShapes, emitted: Emitted) -> 
     return _seen(benchmark, key, wanted, emitted)
 
 
+def _no_key_no_row(operators: Sequence[str]) -> str:
+    return f"the shape file has no key for {listed(operators, shown=LISTED_KEYS)}, of which no row was measured"
+
+
+def _failed_on(shapes: Sequence[str], operators: Sequence[str]) -> str:
+    given = listed(operators, shown=LISTED_KEYS)
+    return f"the shapes asked for, {listed(shapes)}, were given to {given}, which failed on them"
+
+
 def _seen(benchmark: BenchmarkShapes, key: str, wanted: tuple[str, ...], emitted: Emitted) -> ShapeFinding:
     """Of a benchmark that had the shapes asked for: whether its rows show them, and nothing else."""
     operator, details = benchmark.operator, emitted.details.get(benchmark.operator, ())
     unseen = [shape for shape in wanted if not any(shows(detail, shape) for detail in details)]
-    if not details or (unseen and not emitted.complete):
-        return ShapeFinding(operator, key, "not reached", wanted, benchmark.shapes)
     strange = [detail for detail in details if detail and not any(shows(detail, shape) for shape in wanted)]
+    doubtful = unseen or not all(map(_telling, wanted))
+    if operator not in emitted.measured or (doubtful and not emitted.complete):
+        on_them = operator in emitted.failed and operator not in emitted.measured and not strange
+        told = _failed_on(wanted, [operator]) if on_them else ""
+        return ShapeFinding(operator, key, "not reached", wanted, benchmark.shapes, told)
     if unseen:
         told = f"shapes not seen: asked {listed(unseen)}, which no row shows; the rows have {listed(details)}"
         return ShapeFinding(operator, key, "not seen", wanted, details, told)
@@ -111,9 +150,9 @@ def _seen(benchmark: BenchmarkShapes, key: str, wanted: tuple[str, ...], emitted
 
 
 def _without_benchmark(asked: AskedShapes, operator: str, emitted: Emitted) -> ShapeFinding | None:
-    """A test with rows that were made without a benchmark object of FlagGems'."""
+    """A test with rows that were made without a benchmark object of FlagGems'; one that failed may not have got to it."""
     key = key_of(operator, (BASE_CLASS,), asked.keys)
-    if key is None:
+    if key is None or operator not in emitted.measured:
         return None
     wanted, details = asked.by_key[key], tuple(filter(None, emitted.details[operator]))
     has = f"; the rows have {listed(details)}" if details else ""
@@ -129,8 +168,13 @@ def shows(detail: str, shape: str) -> bool:
     """
     has = {int(number) for number in NUMBER.findall(detail)}
     numbers = [int(number) for number in NUMBER.findall(shape)]
-    telling = {number for number in numbers if number > 1}
+    telling = _telling(shape)
     return 2 * len(telling & has) >= len(telling) or prod(numbers) in has
+
+
+def _telling(shape: str) -> set[int]:
+    """The numbers to tell a shape by; one without any, `(1, 1)`, is shown by whatever row there is."""
+    return {number for number in map(int, NUMBER.findall(shape)) if number > 1}
 
 
 def note_shapes(judged: JudgedOperator, nodes: Sequence[tuple[Run, Run]], asked: AskedShapes) -> JudgedOperator:
@@ -146,13 +190,27 @@ def _noted_node(node: NodeVerdict, findings: tuple[ShapeFinding, ...]) -> NodeVe
 
 
 def _noted(verdict: OperatorVerdict, findings: Sequence[ShapeFinding]) -> OperatorVerdict:
-    told = dict.fromkeys(one_line(finding.told, 2 * LONGEST_MESSAGE) for finding in findings if finding.told)
+    told = dict.fromkeys(one_line(_told_with(finding, findings), 2 * LONGEST_MESSAGE) for finding in findings)
     return replace(
         verdict,
         reason="; ".join(filter(None, (verdict.reason, *told))),
         shapes=worst_outcome(findings),
         shape_keys=tuple(dict.fromkeys(finding.key for finding in findings if finding.key)),
     )
+
+
+def _told_with(finding: ShapeFinding, findings: Sequence[ShapeFinding]) -> str:
+    """What a finding says: together with all that say the same of other operators where nothing ran, as one test has many."""
+    alike = [
+        other for other in findings if other.told and (other.outcome, other.asked) == (finding.outcome, finding.asked)
+    ]
+    if not finding.told:
+        return ""
+    if finding.outcome == "not reached":
+        return _failed_on(finding.asked, [other.operator for other in alike])
+    if finding.outcome == "no key" and not finding.emitted:
+        return _no_key_no_row([other.operator for other in alike if not other.emitted])
+    return finding.told
 
 
 def worst_outcome(findings: Iterable[ShapeFinding]) -> ShapeOutcome | Literal[""]:
@@ -175,17 +233,20 @@ def shapes_summary(verdicts: Iterable[OperatorVerdict]) -> str:
     entries = list(verdicts)
     honoured = sum(entry.shapes == "honoured" for entry in entries)
     parts = [f"shapes: as asked in {counted(honoured, 'operator')}"]
-    words = {
-        "not honoured": "not honoured by",
-        "not seen": "not seen in rows of",
-        "no key": "no key in the file for",
-        "not reached": "not reached by",
-    }
-    for outcome, said in words.items():
-        names = [entry.operator for entry in entries if entry.shapes == outcome]
+    for sentence in SUMMARY_ORDER:
+        names = [entry.operator for entry in entries if _in_summary(entry) == sentence]
         if names:
-            parts.append(f"{said} {listed(names, shown=LISTED_KEYS)}")
+            parts.append(sentence.format(listed(names, shown=LISTED_KEYS)))
     return "; ".join(parts)
+
+
+def _in_summary(verdict: OperatorVerdict) -> str:
+    """The sentence of the summary that an operator belongs to, empty where its shapes ran or none were asked for."""
+    if verdict.shapes == "not reached" and verdict.failed_runs:
+        return GIVEN_AND_FAILED
+    if verdict.shapes == "no key" and verdict.shape_keys:
+        return SOME_WITHOUT_KEY
+    return SUMMARY.get(verdict.shapes, "")
 
 
 @dataclass(frozen=True)
@@ -198,9 +259,9 @@ class KnownKeys:
     suite: Collection[str]
 
 
-def unused_keys(keys: Iterable[str], used: Collection[str], known: KnownKeys) -> tuple[str, ...]:
+def unused_keys(keys: Collection[str], used: Collection[str], known: KnownKeys) -> tuple[str, ...]:
     """One sentence for each asked key that matched nothing that ran; those of other operators in one for all."""
-    unused = [key for key in keys if key not in used]
+    unused = [key for key in keys if key not in used and key != BASE_CLASS]
     wrong = [key for key in unused if key not in known.names and (key in known.marks or key not in known.suite)]
     sentences = [_wrong_key(key, known) for key in wrong[:LISTED_KEYS]]
     if len(wrong) > LISTED_KEYS:
@@ -213,6 +274,8 @@ def unused_keys(keys: Iterable[str], used: Collection[str], known: KnownKeys) ->
     elsewhere = [key for key in unused if key not in wrong and key not in here]
     if elsewhere:
         sentences.append(f"keys for operators that are not in this screen: {listed(elsewhere, shown=LISTED_KEYS)}")
+    if BASE_CLASS in keys and BASE_CLASS not in used:  # `--shape 64,64` wrote that key, and its user has never seen it
+        sentences.append("no benchmark took the shapes that were asked for every operator")
     return tuple(sentences)
 
 

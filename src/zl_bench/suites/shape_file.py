@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+import stat
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,9 +21,13 @@ from zl_bench.errors import UsageError
 from zl_bench.model import AskedShapes
 from zl_bench.suites.base import Entry, Suite, TestNode
 
+OPERATOR = re.compile(r"[^\s=;,]+")
+"""What separates shapes elsewhere is in no name: two shapes written as one are not to become a key that nothing has."""
 SIZES = re.compile(r"[1-9][0-9]{0,17}(,[1-9][0-9]{0,17})*")
 CLASS = re.compile(r"^class (\w+)", re.MULTILINE)
 DEEPEST = 8
+LARGEST = 1 << 20
+"""Bytes of a shape file; FlagGems' own for all of its operators has a sixtieth of them."""
 HEAD = "# Written by zl-bench from --shape{origin}.\n"
 
 Document = dict[str, Any]
@@ -93,12 +98,14 @@ def parse_shape(text: str) -> tuple[str | None, str]:
     """Operator, if any, and sizes of `[OPERATOR=]N,N,…`. Raises UsageError for anything else."""
     operator, equals, sizes = text.rpartition("=")
     sizes = sizes.replace(" ", "")
-    if not SIZES.fullmatch(sizes) or (equals and not operator.strip()):
+    operator = operator.strip()
+    if not SIZES.fullmatch(sizes) or (equals and not OPERATOR.fullmatch(operator)):
         raise UsageError(
-            f"--shape {text}: write [OPERATOR=]N,N,… with whole numbers from 1, as in --shape softmax=4096,256. "
+            f"--shape {text}: write [OPERATOR=]N,N,… with whole numbers from 1, as in --shape softmax=4096,256, and "
+            "--shape once more for each further shape or operator. "
             "Shapes that hold other things than numbers go into a --shape-file."
         )
-    return (operator.strip() if equals else None), sizes
+    return (operator if equals else None), sizes
 
 
 def keys_for(suite: Suite, operator: str) -> tuple[str, ...]:
@@ -146,7 +153,7 @@ def _classes(folder: Path) -> set[str]:
 def _load(file: Path, what: str) -> tuple[str, Document]:
     """A shape file's text and its mapping. Raises UsageError for what FlagGems could not read either."""
     try:
-        text = file.read_text(encoding="utf-8")
+        text = _read(file, what)
         document = yaml.safe_load(text)
         repeated = _repeated(yaml.compose(text, Loader=yaml.SafeLoader))
     except (OSError, UnicodeDecodeError) as error:
@@ -161,6 +168,22 @@ def _load(file: Path, what: str) -> tuple[str, Document]:
     if odd is not None:
         raise UsageError(f"{what} {file}: the key {odd} is no text to YAML; put it in quotes.")
     return text, document
+
+
+def _read(file: Path, what: str) -> str:
+    """The text of a file that can be read to its end: a pipe may never have one, a device has none."""
+    status = file.stat()
+    if not stat.S_ISREG(status.st_mode):
+        raise UsageError(
+            f"{what} {file} can not be read: it is no regular file. Write the shapes to a file, and name that."
+        )
+    with file.open(encoding="utf-8") as stream:
+        text = stream.read(LARGEST + 1)
+    if max(status.st_size, len(text)) > LARGEST:
+        raise UsageError(
+            f"{what} {file} is larger than 1 MiB, which no shape file is. Name a YAML file from operators to shapes."
+        )
+    return text
 
 
 def _repeated(node: Any) -> str:
