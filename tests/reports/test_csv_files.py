@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import csv
 import io
+from collections import Counter
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import duckdb
 import pandas
@@ -13,9 +16,14 @@ import pytest
 
 from tests.reports import simulated_measures as simulated
 from tests.reports.test_report import GOLDEN, MEASURED, RECORDED
+from zl_bench.analysis.axis import AxisState
+from zl_bench.model import FailedRow, OneSidedRow, RowKey, Verdict
 from zl_bench.reports.csv_files import KERNEL_COLUMNS, PERFORMANCE_COLUMNS, kernels_csv, performance_csv
-from zl_bench.reports.report_view import ReportView
+from zl_bench.reports.report_view import OperatorView, ReportView
+from zl_bench.store.screen import ScreenRecord
 from zl_bench.workflow.report import read_report
+from zl_bench.workflow.report_operators import operator_view, with_distinct_keys
+from zl_bench.workflow.report_rows import KernelTable, row_key_text
 
 
 def lines(text: str) -> list[dict[str, str]]:
@@ -25,8 +33,11 @@ def lines(text: str) -> list[dict[str, str]]:
 def test_a_line_per_row_and_a_line_per_kernel_and_side() -> None:
     view = read_report(RECORDED)
     rows, kernels = lines(performance_csv(view)), lines(kernels_csv(view))
-    assert len(rows) == sum(len(one.rows) for one in view.operators)
+    assert len(rows) == sum(len(one.rows) for one in view.operators) + 2 + 1, (
+        "two broken rows, one operator without any"
+    )
     assert len({row["row_key"] for row in rows}) == len(rows)
+    assert all(row["row_key"] and row["ordinal"] == "0" for row in rows)
     assert {kernel["row_key"] for kernel in kernels} <= {row["row_key"] for row in rows}
     launches = sum(len(row.launches) for one in view.operators for row in one.rows)
     assert len(kernels) == 2 * launches > 0, "each of these launches has a partner"
@@ -36,6 +47,61 @@ def test_a_line_per_row_and_a_line_per_kernel_and_side() -> None:
     changed = [row for row in rows if row["changed"] == "true"]
     assert {row["operator_verdict"] for row in changed} == {"IR_CHANGED"}
     assert all(row["before_ms"] == row["verdict"] == row["clocks"] == "" for row in rows), "nothing was timed"
+
+
+def test_rows_that_broke_and_operators_without_rows_have_lines_with_reasons() -> None:
+    rows = lines(performance_csv(read_report(RECORDED)))
+    found = Counter((row["operator_verdict"], row["problem"], row["failed_side"]) for row in rows if row["reason"])
+    assert found == {("BROKEN", "broken", "after"): 2, ("NO_ROWS", "", ""): 1}
+    broken = [row for row in rows if row["problem"] == "broken"]
+    assert [row["detail"] for row in broken] == ["shape=(512, 512, 512)", "shape=(1000, 1000, 1000)"]
+    assert all(row["reason"].startswith("after: matmul_kernel failed to compile at llir") for row in broken)
+    assert all((row["changed"], row["launches"]) == ("", "") for row in broken), "nothing was compared"
+    (alone,) = (row for row in rows if row["operator_verdict"] == "NO_ROWS")
+    assert {column: value for column, value in alone.items() if value and column != "row_key"} == {
+        "entry": "vector_add:complex64", "operator": "vector_add", "ordinal": "0", "operator_verdict": "NO_ROWS",
+        "operator_status": "complete",
+        "reason": "dtype complex64 is not one of vector_add's: float16, bfloat16, float32, int32",
+    }  # fmt: skip
+
+
+def judged_otherwise(**changes: Any) -> OperatorView:
+    """The recorded BROKEN operator, had its node come to something else."""
+    (judged,) = (one for one in ScreenRecord(RECORDED).judged() if one.verdict.verdict is Verdict.BROKEN)
+    (node,) = judged.nodes
+    made = replace(judged, nodes=(replace(node, **{"broken": (), "failed": (), **changes}),))
+    return operator_view(made, None, AxisState.LIVE, KernelTable(RECORDED), None)
+
+
+KEYS = [RowKey("t.py::t", "mm", "float16", 0, str(size)) for size in range(3)]
+
+
+def test_rows_of_one_side_and_rows_that_failed_on_both_are_told_apart() -> None:
+    one = judged_otherwise(
+        failed=(
+            ("before", FailedRow(KEYS[0], "run", "out of memory")),
+            ("before", FailedRow(KEYS[1], "run", "timeout")),
+            ("after", FailedRow(KEYS[0], "run", "out of memory")),
+            ("after", FailedRow(KEYS[1], "run", "crashed")),
+        ),
+        one_sided=(OneSidedRow(KEYS[2], "before", "the run ended before it"),),
+    )
+    rows = lines(performance_csv(replace(read_report(RECORDED), operators=(one,))))
+    assert [(row["detail"], row["problem"], row["failed_side"], row["reason"]) for row in rows] == [
+        ("0", "failed", "both", "out of memory"),
+        ("1", "failed", "both", "before: timeout; after: crashed"),
+        ("2", "one side only", "after", "the run ended before it"),
+    ]
+
+
+def test_a_row_that_broke_keeps_one_line_and_one_key_when_it_is_measured_later_or_asked_for_twice() -> None:
+    one = judged_otherwise(one_sided=tuple(OneSidedRow(key, "before", "why") for key in KEYS[:2]))
+    measured = replace(one, rows=(one.uncompared[0].row,))
+    view = replace(read_report(RECORDED), operators=tuple(with_distinct_keys([one, measured])))
+    keys = [row_key_text(key) for key in KEYS[:2]]
+    rows = lines(performance_csv(view))
+    assert [row["row_key"] for row in rows] == [f"{keys[0]}-2", keys[1], keys[0], f"{keys[1]}-2"]
+    assert {row["failed_side"] for row in rows} == {"after"}
 
 
 @pytest.mark.parametrize("root", [RECORDED, MEASURED], ids=lambda root: root.name)
@@ -89,6 +155,9 @@ def test_pandas_reads_the_types(tmp_path: Path) -> None:
     assert kernels["unstable"].dtype.kind == "b"
     joined = performance.merge(kernels, on="row_key", validate="one_to_many")
     assert len(joined) == len(kernels)
+    assert performance.groupby("operator_verdict", dropna=True).size()["BROKEN"] == 2
+    nullable = pandas.read_csv(tmp_path / "performance.csv", dtype_backend="numpy_nullable")
+    assert (str(nullable["launches"].dtype), str(nullable["changed"].dtype)) == ("Int64", "boolean")
 
 
 def test_duckdb_reads_the_types(tmp_path: Path) -> None:
@@ -100,8 +169,8 @@ def test_duckdb_reads_the_types(tmp_path: Path) -> None:
             name: kind for name, kind, *_ in connection.sql(f"describe select * from read_csv('{path}')").fetchall()
         }
 
-    assert {name: types(performance)[name] for name in ("speedup", "ordinal", "changed", "row_key")} == {
-        "speedup": "DOUBLE", "ordinal": "BIGINT", "changed": "BOOLEAN", "row_key": "VARCHAR",
+    assert {name: types(performance)[name] for name in ("speedup", "ordinal", "launches", "changed", "row_key")} == {
+        "speedup": "DOUBLE", "ordinal": "BIGINT", "launches": "BIGINT", "changed": "BOOLEAN", "row_key": "VARCHAR",
     }  # fmt: skip
     assert {name: types(kernels)[name] for name in ("num_warps", "unstable", "registers")} == {
         "num_warps": "BIGINT", "unstable": "BOOLEAN", "registers": "BIGINT",

@@ -6,18 +6,24 @@ import dataclasses
 import json
 import shutil
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from tests.analysis.made_rounds import suite
 from tests.reports import simulated_measures as simulated
+from zl_bench.analysis.axis import AxisState
+from zl_bench.analysis.wording import LONGEST_MESSAGE
 from zl_bench.errors import UsageError
-from zl_bench.model import RowKey
+from zl_bench.model import RowKey, Verdict
 from zl_bench.reports import markdown
-from zl_bench.reports.report_view import NOT_RECORDED, ReportView
+from zl_bench.reports.report_view import NOT_RECORDED, NotCovered, ReportView
 from zl_bench.store.request import read_request, write_request
+from zl_bench.store.screen import ScreenRecord
 from zl_bench.workflow.report import read_report
+from zl_bench.workflow.report_operators import operator_view
+from zl_bench.workflow.report_rows import KernelTable
 
 DATA = Path(__file__).parent / "data"
 GOLDEN = DATA / "golden"
@@ -92,9 +98,38 @@ def test_a_broken_operator_comes_first_with_its_rows(screened: ReportView) -> No
         ("after", f"float16 shape=({size}, {size}, {size})") for size in (512, 1000)
     ]
     assert screened.answer.startswith("Of 5 operators: 1 broken by it")
+    outputs = replace(screened, operators=(replace(broken, numerics="differs (NaN)"),))
+    assert "2 rows broken in all; outputs: differs (NaN) |" in markdown.render(outputs)
     text = markdown.render(screened)
-    assert "| matmul:float16 \\[failed\\] |" in text
+    (cells,) = (line.split(" | ") for line in text.splitlines() if line.startswith("| matmul:float16 \\[failed\\] |"))
+    assert cells[1:5] == ["-", "-", "not compared", "-"], "no row was compared"
+    assert cells[5] == (
+        "after: matmul\\_kernel failed to compile at llir (ConvertTritonGPUToLLVM): RuntimeError: PassManager::run failed "
+        "(compiler.py:378): python: /project/lib/Conversion/TritonGPUToLLVM/DotOpToLLVM/FMA.cpp:28: virtual Value "
+        "(anonymous …; 2 rows broken in all |"
+    )
     assert "matmul:float16: after: matmul\\_kernel failed to compile at llir" in text
+
+
+def test_of_a_long_message_the_beginning_stays_and_ends_with_a_word() -> None:
+    (judged,) = (one for one in ScreenRecord(RECORDED).judged() if one.verdict.verdict is Verdict.BROKEN)
+    (node,) = judged.nodes
+    broken = replace(node.broken[0], message="PassManager failed at " + "operand " * 200 + "last")
+    made = replace(judged, nodes=(replace(node, broken=(broken,)),))
+    told = operator_view(made, None, AxisState.LIVE, KernelTable(RECORDED), None).first_failure
+    assert told.startswith(
+        "after: matmul_kernel failed to compile at llir (ConvertTritonGPUToLLVM): PassManager failed at operand"
+    )
+    assert told.endswith(" operand …") and len(told) <= LONGEST_MESSAGE
+
+
+def test_commands_in_own_sentences_are_code_and_names_stay_as_they_are(screened: ReportView) -> None:
+    assert "`zl-bench show` prints the difference." in markdown.render(screened)
+    gap = NotCovered("`zl-bench *`", "`zl-bench show a_b --row 1` names it; `rm` and `zl-bench <b>|` are <text>")
+    text = markdown.render(replace(screened, not_covered=(gap,)))
+    assert (
+        "- \\`zl-bench \\*\\`: `zl-bench show a_b --row 1` names it; \\`rm\\` and \\`zl-bench \\<b\\>\\|\\` are \\<text\\>\n"
+    ) in text
 
 
 def test_a_screen_that_kept_less_says_less(tmp_path: Path) -> None:

@@ -52,6 +52,11 @@ def test_the_cells() -> None:
     assert rows["view"][4] == "-"
 
 
+def test_where_no_row_was_compared_nothing_is_counted() -> None:
+    (row,) = view([replace(MM, rows=0, kernels=0)]).rows
+    assert (row.cells[2], row.cells[4]) == ("-", "-")
+
+
 def test_outputs_have_a_column_only_where_any_were_compared() -> None:
     assert view(ALL).headings == HEADINGS
     compared = [replace(ADD, numerics="same"), VIEW, replace(TRANSPOSE, numerics=DIFFERS, reason="ttgir differs: k")]

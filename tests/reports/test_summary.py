@@ -111,7 +111,7 @@ def test_torch_in_a_pipe() -> None:
         "topk float16: 1 row without a torch latency, not in the range\n"
         "topk float16: 1 row whose torch latency was taken another way, not in the range (torch queued; operator graph)\n"
         "topk float16: has rows that were not timed by graph replay (BENCHMARK_DIRECT_NO_CUDAGRAPH)\n"
-        "2 operators, 7 rows (1 failed), 3/7 rows compared with torch (incomplete), geometric mean of all of them 1.3572\n"
+        "2 operators, 7 rows (1 failed), 3/7 rows compared with torch (incomplete), geometric mean of those compared 1.3572\n"
     )
 
 

@@ -113,6 +113,48 @@ def test_damage_in_the_middle_is_named(tmp_path: Path) -> None:
         ScreenRecord(tmp_path).finished()
 
 
+@pytest.mark.parametrize(
+    ("place", "value"),
+    [
+        (("kernels",), []),
+        (("pins",), {}),
+        (("rows",), "x"),
+        (("seconds",), None),
+        (("shape_keys",), "mm"),
+        (("shape_keys",), [1]),
+        (("nodes",), {}),
+        (("nodes",), [3]),
+        (("nodes", 0, "rows"), "x"),
+        (("nodes", 0, "paired"), [None]),
+        (("nodes", 0, "paired", 0, "key"), "64"),
+        (("nodes", 0, "paired", 0, "key", "ordinal"), "0"),
+        (("nodes", 0, "paired", 0, "numerics"), 1),
+        (("nodes", 0, "paired", 0, "kernels"), "k"),
+        (("nodes", 0, "paired", 0, "kernels", 0, "identity"), None),
+        (("nodes", 0, "paired", 0, "kernels", 0, "changed_stages"), "ttgir"),
+        (("nodes", 0, "broken", 0, "message"), 1),
+        (("nodes", 0, "absences"), "no"),
+    ],
+)
+def test_a_line_of_other_types_is_no_operator(tmp_path: Path, place: tuple[str | int, ...], value: object) -> None:
+    line = json.loads(json.dumps(operator_record(JUDGED)))
+    *way, last = place
+    inner = line
+    for step in way:
+        inner = inner[step]
+    inner[last] = value
+    (tmp_path / "screen.jsonl").write_text(json.dumps(line) + "\n")
+    with pytest.raises(UsageError, match="line 1, is no finished operator"):
+        ScreenRecord(tmp_path).judged()
+
+
+def test_a_verdict_of_other_types_stops_a_screen_that_goes_on(tmp_path: Path) -> None:
+    line = {**operator_record(plain(ADD)), "kernels": []}
+    (tmp_path / "screen.jsonl").write_text(json.dumps(line) + "\n")
+    with pytest.raises(UsageError, match=r"line 1, is no finished operator \(TypeError\('kernels is of type list'\)\)"):
+        ScreenRecord(tmp_path).prepare()
+
+
 def test_a_newer_field_is_passed_over(tmp_path: Path) -> None:
     line = {**operator_record(plain(ADD)), "unheard_of": 1}
     (tmp_path / "screen.jsonl").write_text(json.dumps(line) + "\n")

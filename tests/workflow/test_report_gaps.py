@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
+import pytest
+
+from tests.store.test_request import REQUEST
 from zl_bench.analysis.axis import AxisState
 from zl_bench.model import JudgedOperator, OperatorVerdict, Status, Verdict
 from zl_bench.workflow.report_gaps import SHOWN, not_covered
@@ -25,6 +29,17 @@ def told(operators: Sequence[JudgedOperator], unfinished: Sequence[str] = ()) ->
 
 def test_nothing_is_missing_of_operators_that_are_complete() -> None:
     assert told([judged("add"), judged("mul", Verdict.NO_KERNEL, pins="first 1/3")]) == []
+
+
+@pytest.mark.parametrize(
+    ("dtypes", "stages", "target", "subjects"),
+    [("own", "all", "cuda:90", []), ("first", "all", "cuda:90", ["other dtypes"]),
+     ("first", "ttgir", "cuda:90", ["other dtypes", "machine code"]), ("own", "ttgir", None, [])],
+)  # fmt: skip
+def test_what_the_command_line_left_out(dtypes: str, stages: str, target: str | None, subjects: list[str]) -> None:
+    request = replace(REQUEST, extra={"dtypes": dtypes}, stages=stages, target=target)
+    found = not_covered((), [judged("add")], (), AxisState.LIVE, None, request)
+    assert [gap.subject for gap in found] == subjects
 
 
 def test_the_same_gap_is_told_once() -> None:

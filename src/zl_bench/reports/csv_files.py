@@ -2,16 +2,26 @@
 
 They are joined by `row_key`, and a row has the same key in every root. UTF-8, commas between cells, quotes where they must be;
 an empty cell where something is not known, `true` and `false`, numbers with all their digits: pandas and DuckDB see the types.
+Whole numbers with an empty cell among them become fractions in pandas, unless asked for `dtype_backend="numpy_nullable"`.
 """
 
 from __future__ import annotations
 
 import csv
+import hashlib
 import io
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TypeAlias
 
-from zl_bench.reports.report_view import NOT_RECORDED, KernelView, LaunchView, OperatorView, ReportView, RowView
+from zl_bench.reports.report_view import (
+    NOT_RECORDED,
+    KernelView,
+    LaunchView,
+    OperatorView,
+    ReportView,
+    RowView,
+    UncomparedRow,
+)
 
 PERFORMANCE_FILE = "performance.csv"
 KERNELS_FILE = "kernels.csv"
@@ -22,7 +32,7 @@ PERFORMANCE_COLUMNS = (
     "row_key", "entry", "operator", "dtype", "node", "parameters", "ordinal", "detail", "operator_verdict", "operator_status",
     "changed", "first_stage", "machine_code", "sequence", "launches", "kind", "source", "rounds", "rounds_of", "before_ms",
     "after_ms", "speedup", "ci_low", "ci_high", "q", "mde", "verdict", "method", "l2", "launch_bound", "clocks",
-    "numerics_same", "numerics", "guessed_values",
+    "numerics_same", "numerics", "guessed_values", "problem", "failed_side", "reason",
 )  # fmt: skip
 KERNEL_COLUMNS = (
     "row_key", "launch", "times", "side", "kernel", "signature", "constexprs", "attributes", "num_warps", "num_stages",
@@ -33,8 +43,12 @@ KERNEL_COLUMNS = (
 
 
 def performance_csv(view: ReportView) -> str:
-    """Every row that was screened or measured; `speedup` is before / after, above 1 is faster."""
-    return _table(PERFORMANCE_COLUMNS, (_performance(one, row) for one in view.operators for row in one.rows))
+    """Every row that was screened or measured; `speedup` is before / after, above 1 is faster.
+
+    A row that was not compared says in `problem`, `failed_side` and `reason` what kept it from that. An operator without any
+    row has one line, which joins with no kernel: its verdict, why, and no more of a row than the ordinal 0.
+    """
+    return _table(PERFORMANCE_COLUMNS, (line for one in view.operators for line in _lines(one)))
 
 
 def kernels_csv(view: ReportView) -> str:
@@ -50,6 +64,30 @@ def kernels_csv(view: ReportView) -> str:
         if number is not None
     )
     return _table(columns, lines)
+
+
+def _lines(one: OperatorView) -> Iterator[dict[str, Cell]]:
+    problems = {lost.row.key: lost for lost in one.uncompared}
+    for row in one.rows:
+        yield _performance(one, row) | _problem(problems.pop(row.key, None))
+    for lost in problems.values():
+        yield _performance(one, lost.row) | _problem(lost)
+    if not one.rows and not one.uncompared:
+        yield {
+            "row_key": f"o{hashlib.sha256(one.entry.encode()).hexdigest()[:16]}",
+            "entry": one.entry,
+            "operator": one.operator,
+            "ordinal": 0,
+            "operator_verdict": one.verdict,
+            "operator_status": one.status,
+            "reason": one.reason,
+        }
+
+
+def _problem(lost: UncomparedRow | None) -> dict[str, Cell]:
+    if lost is None:
+        return {}
+    return {"problem": lost.problem, "failed_side": lost.failed_side, "reason": lost.reason}
 
 
 def _performance(one: OperatorView, row: RowView) -> dict[str, Cell]:

@@ -25,6 +25,8 @@ COMMENT_LIMIT = 65_536
 """Characters that GitHub takes in the body or a comment of a pull request."""
 CALLS = re.compile(r"\\#(?=\d)|@(?=\w)")
 """What GitHub would take for an issue of its own, or for somebody's name, in whatever a message quotes."""
+COMMAND = re.compile(r"`(zl-bench[\w .:=/…-]*)`")
+"""A command that a sentence of this tool names. No character that it may hold means anything to Markdown in a span of code."""
 FEW = 20
 """Lines of a table that is shown; a longer one is folded."""
 
@@ -42,7 +44,7 @@ def render(view: ReportView) -> str:
         f"## {_text(view.title)}",
         f"**{_text(view.question.sentence)}**",
         _text(view.answer),
-        *(f"> {_text(note)}" for note in view.notes),
+        *(f"> {_said(note)}" for note in view.notes),
         *(_screen(view.screen, view.operators) if view.screen is not None else ()),
         *(_measure(view.measure, view.operators) if view.measure is not None else _one_round(view.operators)),
         *_uncovered(view),
@@ -57,8 +59,9 @@ def _screen(screen: ScreenPart, operators: Sequence[OperatorView]) -> Iterator[s
         yield _table(
             ("verdict", "operators", "what it says"),
             [(one.verdict, str(one.count), one.sentence) for one in screen.counts],
+            said=(2,),
         )
-    yield _list((f"{screen.totals}.", screen.basis, screen.axis, screen.finding, *screen.shapes))
+    yield _items(map(_said, (f"{screen.totals}.", screen.basis, screen.axis, screen.finding, *screen.shapes)))
     for count in screen.counts:
         found = [one for one in operators if one.verdict == count.verdict]
         if count.verdict in NAMED:
@@ -83,11 +86,11 @@ def _operator_cells(one: OperatorView) -> tuple[str, ...]:
     outputs = f"; outputs: {one.numerics}" if one.numerics.startswith("differs") else ""
     return (
         f"{one.entry}{status}",
-        f"{one.changed_rows} of {one.row_count}",
+        f"{one.changed_rows} of {one.row_count}" if one.row_count else "-",
         one.first_stage,
         {"same": "same", "differs": "differs"}.get(one.machine_code, "not compared"),
-        str(before) if before == after else f"{before} → {after}",
-        one_line(f"{one.reason}{outputs}"),
+        "-" if not one.kernel_count else str(before) if before == after else f"{before} → {after}",
+        f"{one.first_failure}{outputs}" if one.first_failure else one_line(f"{one.reason}{outputs}"),
     )
 
 
@@ -100,9 +103,11 @@ def _measure(measure: MeasurePart, operators: Sequence[OperatorView]) -> Iterato
     if not measure.trusted:
         yield f"> **UNTRUSTED.** {_text('; '.join(measure.untrusted))}: no row of this measure can be believed."
     yield _table(
-        ("verdict", "rows", "what it says"), [(one.verdict, str(one.count), one.sentence) for one in measure.counts]
+        ("verdict", "rows", "what it says"),
+        [(one.verdict, str(one.count), one.sentence) for one in measure.counts],
+        said=(2,),
     )
-    yield _list((f"{measure.totals}.", measure.basis, measure.placebo_line, measure.words, *measure.notes))
+    yield _items(map(_said, (f"{measure.totals}.", measure.basis, measure.placebo_line, measure.words, *measure.notes)))
     rows = [(one, row, row.timing) for one in operators for row in one.rows if row.timing is not None]
     changed = [found for found in rows if found[2].kind == "changed"]
     others = [found for found in rows if found[2].kind != "changed"]
@@ -145,10 +150,10 @@ def _timed_cells(row: RowView, timing: TimingView) -> tuple[str, ...]:
 def _uncovered(view: ReportView) -> Iterator[str]:
     yield "### Not covered"
     if view.not_covered:
-        told = [f"{gap.subject}: {gap.why}" for gap in view.not_covered]
-        yield _list(told[:FEW])
+        told = [f"{_text(gap.subject)}: {_said(gap.why)}" for gap in view.not_covered]
+        yield _items(told[:FEW])
         if rest := told[FEW:]:
-            yield _details(f"{len(rest)} more", _list(rest))
+            yield _details(f"{len(rest)} more", _items(rest))
     else:
         yield "Nothing that was asked for is missing."
 
@@ -171,18 +176,26 @@ def _reproduction(found: Reproduction, view: ReportView) -> Iterator[str]:
         yield _table(("variable", "before", "after"), differences)
 
 
-def _table(headings: Sequence[str], rows: Iterable[Sequence[str]], numbers: Sequence[int] = ()) -> str:
+def _table(
+    headings: Sequence[str], rows: Iterable[Sequence[str]], numbers: Sequence[int] = (), said: Sequence[int] = ()
+) -> str:
+    """`numbers` and `said` are the columns of numbers and of this tool's own sentences."""
     rules = ["---:" if place in numbers else "---" for place in range(len(headings))]
-    lines = [_line(headings), f"| {' | '.join(rules)} |", *map(_line, rows)]
+    lines = [_line(headings), f"| {' | '.join(rules)} |", *(_line(row, said) for row in rows)]
     return "\n".join(lines)
 
 
-def _line(cells: Sequence[str]) -> str:
-    return f"| {' | '.join(_text(cell) for cell in cells)} |"
+def _line(cells: Sequence[str], said: Sequence[int] = ()) -> str:
+    return f"| {' | '.join(_said(cell) if place in said else _text(cell) for place, cell in enumerate(cells))} |"
 
 
-def _list(sentences: Iterable[str]) -> str:
-    return "\n".join(f"- {_text(sentence)}" for sentence in sentences if sentence)
+def _list(texts: Iterable[str]) -> str:
+    return _items(_text(text) for text in texts)
+
+
+def _items(lines: Iterable[str]) -> str:
+    """A list of what is Markdown already; nothing of what is empty."""
+    return "\n".join(f"- {line}" for line in lines if line)
 
 
 def _code(lines: Iterable[str], language: str) -> str:
@@ -200,6 +213,16 @@ def _details(summary: str, content: str) -> str:
     return f"<details><summary>{html.escape(clean(summary))}</summary>\n\n{content}\n\n</details>"
 
 
+def _said(sentence: str) -> str:
+    """A sentence of this tool: the commands that it names are spans of code, and all else is text."""
+    parts = COMMAND.split(clean(sentence))
+    return "".join(f"`{part}`" if place % 2 else _escaped(part) for place, part in enumerate(parts))
+
+
 def _text(text: str) -> str:
     """Text that Markdown shows as it is, on one line."""
-    return CALLS.sub(r"\g<0><!-- -->", escaped(clean(text).replace("&", "&amp;")))
+    return _escaped(clean(text))
+
+
+def _escaped(line: str) -> str:
+    return CALLS.sub(r"\g<0><!-- -->", escaped(line.replace("&", "&amp;")))

@@ -288,6 +288,19 @@ class ProblemView:
 
 
 @dataclass(frozen=True)
+class UncomparedRow:
+    """A row that was not measured on both sides, and why."""
+
+    row: RowView
+    """Its key alone is known."""
+    problem: Literal["broken", "failed", "one side only"]
+    """broken: measured on one side, failed on the other."""
+    failed_side: Literal["before", "after", "both"]
+    """On which it failed; of `one side only`, the side that does not have it."""
+    reason: str
+
+
+@dataclass(frozen=True)
 class OperatorView:
     """One operator entry, in the order of every table: BROKEN first."""
 
@@ -321,6 +334,10 @@ class OperatorView:
     """(verdict of rows, how many), in the order of the verdicts."""
     rows: tuple[RowView, ...]
     problems: tuple[ProblemView, ...]
+    uncompared: tuple[UncomparedRow, ...] = ()
+    """The rows that the screen could not compare; one that was measured later on is in `rows` as well, by the same key."""
+    first_failure: str = ""
+    """Of a BROKEN one what failed in its first broken row, and how the message begins; shorter than the reason."""
 
 
 @dataclass(frozen=True)
@@ -381,6 +398,8 @@ class Provenance:
     suite_folder: str
     suite_hash: str
     """Over the suite's files."""
+    suite_revision: str
+    """The commit that its folder had checked out, where it is in a repository."""
     sides: tuple[SideProvenance, ...]
     cards: tuple[CardProvenance, ...]
     environment_differences: tuple[tuple[str, str, str], ...]

@@ -69,7 +69,7 @@ def torch_view(operators: Sequence[OperatorSummary], sources: Sequence[str], not
         lines=tuple(_torch_line(entry) for entry in operators),
         totals=(
             f"{counted(number, 'operator')}, {counted(rows, 'row')} ({failed} failed), {compared}/{rows} rows compared with "
-            f"torch{_incomplete(compared, rows, rowless)}, geometric mean of all of them "
+            f"torch{_incomplete(compared, rows, rowless)}, geometric mean of those compared "
             f"{readable(total.geomean if total else None)}"
         ),
         total_values=(

@@ -148,7 +148,7 @@ def _row(verdict: OperatorVerdict, state: AxisState, *, with_numerics: bool) -> 
     cells = (
         operator_name(verdict),
         verdict.verdict.value,
-        f"{verdict.changed_rows}/{verdict.rows}",
+        f"{verdict.changed_rows}/{verdict.rows}" if verdict.rows else "-",
         str(verdict.kernels),
         converts if verdict.kernels else "-",
         verdict.first_stage,

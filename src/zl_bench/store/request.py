@@ -12,7 +12,7 @@ from zl_bench.errors import UsageError
 from zl_bench.store.files import write_atomically
 from zl_bench.store.layout import REQUEST_FILE
 
-COMPARED_NOT = ("started", "cards", "commands")
+COMPARED_NOT = ("started", "cards", "commands", "revision")
 
 
 @dataclass(frozen=True)
@@ -49,6 +49,8 @@ class ScreenRequest:
     """Of runs of one side, which; then `switch` is empty where no switch was named."""
     commands: tuple[str, ...] = ()
     """The command lines that asked for it, with which it was gone on included, as a shell takes them; secrets are hashed."""
+    revision: str | None = None
+    """The commit that the suite's folder had checked out; its files have a hash of their own, which must be the same."""
     extra: Mapping[str, str] = field(default_factory=dict)
     """More that must be the same on resuming, by the word that a message should use: versions, library hashes."""
 

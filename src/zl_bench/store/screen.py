@@ -153,7 +153,7 @@ def _verdict_record(verdict: OperatorVerdict) -> dict[str, Any]:
 
 def _read_judged(record: Mapping[str, Any]) -> tuple[OperatorVerdict, tuple[NodeVerdict, ...]]:
     verdict = read_verdict(record)
-    return verdict, read_nodes(verdict, record.get("nodes", ()))
+    return verdict, read_nodes(verdict, record.get("nodes", []))
 
 
 def _node_record(node: NodeVerdict) -> dict[str, Any]:

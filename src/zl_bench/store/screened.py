@@ -25,6 +25,13 @@ class LoadedOperator:
     again: dict[str, Run]
     """By node, the before side's repetition of a self-check, where there is one."""
 
+    def run(self, node: str, side: Side) -> Run:
+        """That side's run of a node; of a node that the root does not have, a run that was never started."""
+        for before, after in self.nodes:
+            if before.node == node:
+                return before if side == "before" else after
+        return _run({}, node, side)
+
 
 def join_entry(operator: str, dtype: str | None) -> str:
     """The inverse of `split_entry`."""

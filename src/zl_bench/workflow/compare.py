@@ -102,8 +102,6 @@ def _circumstances(a: RecordedRoot, b: RecordedRoot) -> Iterator[str]:
         yield "what was asked of one of them was not recorded, so what else differs is not known"
     else:
         yield from differences(replace(a.request, operators=b.request.operators), b.request)
-        if a.request.started != b.request.started:
-            yield f"A was started {a.request.started}, B {b.request.started}"
     if a.measured is not None and b.measured is not None:
         old, new = a.measured.header, b.measured.header
         for name in MEASURED_ALIKE:
@@ -112,6 +110,8 @@ def _circumstances(a: RecordedRoot, b: RecordedRoot) -> Iterator[str]:
 
 
 def _notes(name: str, root: RecordedRoot) -> Iterator[str]:
+    if root.request is not None:
+        yield f"{name} was started {root.request.started}"
     if root.unfinished:
         missing = f"{counted(len(root.unfinished), 'operator')} asked for and not there ({listed(root.unfinished)})"
         yield f"{name} is not finished: {missing}"

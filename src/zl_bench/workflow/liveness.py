@@ -157,10 +157,11 @@ def _a_side(servers: SideServers) -> Side:
 
 def _pass_is_added(switch: Switch, passes: tuple[str, ...], target: str) -> Liveness:
     count, last = passes.count(switch.name), max(switch.occurrences, default=1)
+    times = "once" if count == 1 else f"{count} times"
     if count >= last:
-        return Liveness(True, f"the TTGIR pipeline for {target} adds {switch.name} {count} times")
+        return Liveness(True, f"the TTGIR pipeline for {target} adds {switch.name} {times}")
     if count:
-        return Liveness(False, f"the TTGIR pipeline for {target} adds {switch.name} {count} times, not {last}")
+        return Liveness(False, f"the TTGIR pipeline for {target} adds {switch.name} {times}, not {last}")
     names = ", ".join(dict.fromkeys(passes))
     return Liveness(False, f"the TTGIR pipeline for {target} never adds {switch.name}; it adds {names}")
 

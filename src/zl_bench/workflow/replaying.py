@@ -7,12 +7,12 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
-from zl_bench.analysis.prints import digest_of
+from zl_bench.analysis.prints import Unreadable, digest_of
 from zl_bench.ir.stages import order_stages
 from zl_bench.model import Side, StageText
 from zl_bench.running.replay import LOG_FILE, ReplayedSource, ReplayPlan, run_replay
 from zl_bench.store.replays import Replay, Replayed, read_replay
-from zl_bench.workflow.judge import StageFingerprints
+from zl_bench.workflow.judge import StageFingerprints, read_stage
 from zl_bench.workflow.subject import KernelSide, Subject
 
 KERNEL = "kernel"
@@ -109,10 +109,11 @@ class Fidelity:
 
 
 def fidelity(side: KernelSide, again: Replayed, prints: StageFingerprints) -> Fidelity:
-    """Compare every stage that is on both. A failure where one was recorded has no stages to compare."""
+    """Compare every stage that is on both and was not lost since. A failure where one was recorded has no stages to compare."""
     if side.failed is not None:
         return Fidelity((), (), missed_failure=again.failure is None)
-    return Fidelity(*compare_stages(side.kernel.stages, again.stages, prints))
+    recorded = [stage for stage in side.kernel.stages if not isinstance(read_stage(stage), Unreadable)]
+    return Fidelity(*compare_stages(recorded, again.stages, prints))
 
 
 def compare_stages(

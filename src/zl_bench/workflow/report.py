@@ -18,6 +18,7 @@ from zl_bench.store.request import ScreenRequest, read_request
 from zl_bench.store.screen import ScreenRecord, table_order
 from zl_bench.store.screened import LoadedOperator, load_operator
 from zl_bench.workflow.judge import DEFAULT_CRITERION
+from zl_bench.workflow.judged_again import lost_its_events
 from zl_bench.workflow.liveness import Liveness, read_liveness
 from zl_bench.workflow.report_gaps import not_covered
 from zl_bench.workflow.report_operators import measured_alone, operator_view, with_distinct_keys
@@ -89,6 +90,11 @@ def read_report(root: Path) -> ReportView:
     found = provenance(root, request, [runs for runs in loaded.values() if runs is not None], measured)
     asked = question_of(request, found, state, measured, operators)
     verdicts = recorded.verdicts
+    damaged = [
+        operator_name(judged.verdict)
+        for place, judged in recorded.judged.items()
+        if (runs := loaded[place]) is not None and lost_its_events(judged, runs)
+    ]
     gone = [operator_name(recorded.judged[place].verdict) for place, runs in loaded.items() if runs is None]
     return ReportView(
         title=title_of(asked, found),
@@ -98,7 +104,9 @@ def read_report(root: Path) -> ReportView:
         measure=measured.part if measured is not None else None,
         operators=tuple(operators),
         kernels=tuple(kernels.views),
-        not_covered=tuple(not_covered(recorded.unfinished, recorded.judged.values(), operators, state, measured)),
+        not_covered=tuple(
+            not_covered(recorded.unfinished, recorded.judged.values(), operators, state, measured, request, damaged)
+        ),
         provenance=found,
         reproduction=reproduction(request, found, measured),
         notes=tuple(

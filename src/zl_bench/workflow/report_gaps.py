@@ -12,6 +12,7 @@ from zl_bench.analysis.wording import counted, listed
 from zl_bench.model import JudgedOperator, Status, Verdict
 from zl_bench.reports.report_view import NotCovered, OperatorView
 from zl_bench.reports.view import operator_name
+from zl_bench.store.request import ScreenRequest
 from zl_bench.workflow.report_rounds import MeasuredRoot
 
 SHOWN = 8
@@ -34,17 +35,35 @@ def not_covered(
     operators: Sequence[OperatorView],
     state: AxisState,
     measured: MeasuredRoot | None,
+    request: ScreenRequest | None = None,
+    damaged: Sequence[str] = (),
 ) -> Iterator[NotCovered]:
-    """Each gap once, with the operators that share it."""
+    """Each gap once, with the operators that share it. `damaged` are those whose runs lost their records since."""
     everything = list(judged)
     if not everything and not unfinished:
         yield NotCovered("what was asked", "no screen is recorded here, so whether anything is missing can not be told")
     if unfinished:
         yield NotCovered(listed(unfinished, shown=SHOWN), "asked for and not finished: the screen ended before them")
+    if damaged:
+        yield NotCovered(
+            listed(damaged, shown=SHOWN),
+            "the record of a side is missing or damaged since it was judged: its kernels are not shown; `zl-bench show` names "
+            "the file",
+        )
     if everything and state is AxisState.NOT_SHOWN_LIVE:
         yield NotCovered("the switch", "nothing changed at any stage, so it was not shown to act at all")
+    if request is not None:
+        yield from _left_out(request)
     yield from _speed(operators, measured)
     yield from _grouped((operator_name(one.verdict), gap) for one in everything for gap in _gaps(one))
+
+
+def _left_out(request: ScreenRequest) -> Iterator[NotCovered]:
+    """What the command line left out."""
+    if request.extra.get("dtypes") == "first":
+        yield NotCovered("other dtypes", "--dtypes first: each operator ran with one dtype, unless one was named")
+    if request.target is not None and request.stages == "ttgir":
+        yield NotCovered("machine code", "--stages ttgir: none was made, so whether it differs is not known")
 
 
 def _grouped(gaps: Iterable[tuple[str, Gap]]) -> Iterator[NotCovered]:

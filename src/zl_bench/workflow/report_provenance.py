@@ -47,10 +47,11 @@ def provenance(
         suite=request.suite if request is not None else NOT_RECORDED,
         suite_folder=told(extra.get("suite folder")),
         suite_hash=told(extra.get("suite's files")),
+        suite_revision=told(request.revision if request is not None else None),
         sides=tuple(_side(side, [run for run in _runs(loaded) if run.side == side], builds) for side in SIDES),
         cards=tuple(cards_of(root, request, list(_runs(loaded)), measured)),
         environment_differences=_environment_differences(loaded),
-        pins=_pins(request),
+        pins=_pins(request, list(_runs(loaded))),
     )
 
 
@@ -123,9 +124,11 @@ def _environment(directory: Path) -> dict[str, str] | None:
         return None
 
 
-def _pins(request: ScreenRequest | None) -> str:
+def _pins(request: ScreenRequest | None, runs: Sequence[Run]) -> str:
     if request is None:
         return NOT_RECORDED
+    if runs and not any(run.pins for run in runs):
+        return "no autotuner ran"
     if request.pins is not None:
         return f"replayed from {request.pins}, on both sides"
     how = {
@@ -177,7 +180,9 @@ def _given(request: ScreenRequest) -> Iterator[tuple[str, str, str]]:
 def _facts(request: ScreenRequest | None, found: Provenance) -> Iterator[tuple[str, str]]:
     yield "zl-bench", found.tool_version
     yield "started", found.started
-    yield "suite", _phrase((found.suite, ""), (found.suite_folder, "in "), (found.suite_hash, "SHA-256 of its files "))
+    commit = [(found.suite_revision, "commit ")] if found.suite_revision != NOT_RECORDED else []
+    files = (found.suite_folder, "in "), *commit, (found.suite_hash, "SHA-256 of its files ")
+    yield "suite", _phrase((found.suite, ""), *files)
     if request is not None and request.shape_file is not None:
         yield "shape file", f"SHA-256 {request.shape_file}"
     alike = len({replace(side, side="before") for side in found.sides}) == 1

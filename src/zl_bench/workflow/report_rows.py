@@ -145,14 +145,14 @@ def row_views(
 def measured_row(key: RowKey, measured: MeasuredRoot) -> RowView:
     """A row that was measured and that the screen's record does not have."""
     differ = NumericsView(False, DIFFER) if key in measured.outputs_differ else None
-    return replace(_nothing_but(key), numerics=differ, timing=measured.rows[key])
+    return replace(nothing_but(key), numerics=differ, timing=measured.rows[key])
 
 
 def _by_key(run: Run) -> dict[RowKey, Row]:
     return {row.key: row for row in distinct_rows(run.rows)}
 
 
-def _nothing_but(key: RowKey) -> RowView:
+def nothing_but(key: RowKey) -> RowView:
     """A row of which no more is known than its key."""
     return RowView(
         key=row_key_text(key),
@@ -183,7 +183,7 @@ def _row_view(
     if numerics is None and measured is not None and paired.key in measured.outputs_differ:
         numerics = NumericsView(False, DIFFER)
     return replace(
-        _nothing_but(paired.key),
+        nothing_but(paired.key),
         number=number,
         changed=paired.changed,
         first_stage=paired.first_stage,

@@ -12,7 +12,8 @@ from zl_bench.fleet.cards import Card
 from zl_bench.model import Side
 from zl_bench.running.environment import recordable
 from zl_bench.store.request import ScreenRequest, read_request, require_same, write_request
-from zl_bench.suites.base import content_hash
+from zl_bench.suites.base import BUILTIN, content_hash
+from zl_bench.suites.revision import revision
 from zl_bench.workflow.plan import SuitePlan, shapes_asked
 
 
@@ -34,6 +35,7 @@ def request_of(plan: SuitePlan, versions: Mapping[Side, Mapping[str, Any]], **ow
         timing=plan.timing.method if plan.timing is not None else None,
         l2=plan.timing.l2 if plan.timing is not None else None,
         commands=(plan.command,) if plan.command else (),
+        revision=revision(plan.suite.root) if plan.suite.name != BUILTIN else None,
         extra={
             **builds,
             "suite folder": str(plan.suite.root),

@@ -17,6 +17,7 @@ from zl_bench.errors import UsageError, ZlBenchError
 from zl_bench.ir.diff import unified_diff
 from zl_bench.ir.stages import order_stages
 from zl_bench.model import (
+    SIDES,
     AskedShapes,
     JudgedOperator,
     Kernel,
@@ -24,6 +25,7 @@ from zl_bench.model import (
     NodeVerdict,
     Numerics,
     PairedRow,
+    RowKey,
     Run,
     split_entry,
 )
@@ -32,7 +34,8 @@ from zl_bench.store.request import ScreenRequest, read_request
 from zl_bench.store.screen import ScreenRecord
 from zl_bench.store.screened import LoadedOperator, load_operator, named_entry, screened_entries
 from zl_bench.suites.shape_file import read_asked
-from zl_bench.workflow.judge import DEFAULT_CRITERION, judge_operator, read_stage
+from zl_bench.workflow.judge import read_stage
+from zl_bench.workflow.judged_again import judge_again, screen_it_again
 
 Match = tuple[Launch, Kernel | None, Kernel | None]
 
@@ -54,22 +57,15 @@ def show_operator(root: Path, entry: str, row: int | None = None, stage: str | N
     what there is, for a root, an operator, a row or a stage that does not exist.
     """
     request = read_request(root)
-    criterion = request.criterion if request is not None else DEFAULT_CRITERION
     entry = named_entry(root, entry)
     loaded = load_operator(root, *split_entry(entry))
-    judged = judge_operator(
-        loaded.operator,
-        loaded.dtype,
-        loaded.nodes,
-        criterion=criterion,
-        again=loaded.again,
-        shapes=_asked_shapes(root, request),
-    )
-    rows = numbered_rows(loaded, judged.nodes)
+    again = judge_again(root, loaded, request, _asked_shapes(root, request))
+    lost = [*again.lost, screen_it_again(entry, request)] if again.lost else []
+    rows = numbered_rows(loaded, again.judged.nodes)
     chosen = _choose(rows, row, entry)
     if stage is not None:
-        _require_stage(chosen, stage)
-    return _lines(entry, judged, chosen, row, stage, len(rows))
+        _require_stage(chosen, stage, lost)
+    return _lines(entry, again.judged, lost, chosen, row, stage, len(rows))
 
 
 def show_root(root: Path) -> Iterator[str]:
@@ -92,18 +88,21 @@ def _asked_shapes(root: Path, request: ScreenRequest | None) -> AskedShapes | No
 
 
 def numbered_rows(loaded: LoadedOperator, nodes: Sequence[NodeVerdict]) -> list[ShownRow]:
-    """The rows that both sides measured, in the order of the listing."""
+    """The rows that both sides measured, in the order of the listing. Of a row that a side has lost there are no kernels."""
     rows: list[ShownRow] = []
-    for (before, after), node in zip(loaded.nodes, nodes, strict=True):
+    for node in nodes:
+        before, after = (_launches(loaded.run(node.node, side)) for side in SIDES)
         for paired in node.paired:
-            matches = match_launches(_launches(before, paired), _launches(after, paired))
+            matches = match_launches(before.get(paired.key, ()), after.get(paired.key, ()))
+            if paired.key not in before or paired.key not in after or len(matches) != len(paired.launches):
+                matches = [(None, None)] * len(paired.launches)
             joined = tuple((launch, *match) for launch, match in zip(paired.launches, matches, strict=True))
             rows.append(ShownRow(len(rows) + 1, paired, joined))
     return rows
 
 
-def _launches(run: Run, paired: PairedRow) -> tuple[Kernel, ...]:
-    return next(row.launches for row in distinct_rows(run.rows) if row.key == paired.key)
+def _launches(run: Run) -> dict[RowKey, tuple[Kernel, ...]]:
+    return {row.key: row.launches for row in distinct_rows(run.rows)}
 
 
 def _choose(rows: list[ShownRow], number: int | None, entry: str) -> list[ShownRow]:
@@ -116,7 +115,7 @@ def _choose(rows: list[ShownRow], number: int | None, entry: str) -> list[ShownR
     return chosen
 
 
-def _require_stage(rows: Sequence[ShownRow], stage: str) -> None:
+def _require_stage(rows: Sequence[ShownRow], stage: str, lost: Sequence[str]) -> None:
     there = order_stages(
         found.name
         for row in rows
@@ -126,14 +125,24 @@ def _require_stage(rows: Sequence[ShownRow], stage: str) -> None:
         for found in kernel.stages
     )
     if stage not in there:
-        raise UsageError(f"no kernel here has a stage {stage}: there are {', '.join(there) or 'none at all'}.")
+        has = f"no kernel here has a stage {stage}: there are {', '.join(there) or 'none at all'}."
+        raise UsageError(" ".join([has, *lost]))
 
 
 def _lines(
-    entry: str, judged: JudgedOperator, rows: Sequence[ShownRow], only_row: int | None, stage: str | None, count: int
+    entry: str,
+    judged: JudgedOperator,
+    lost: Sequence[str],
+    rows: Sequence[ShownRow],
+    only_row: int | None,
+    stage: str | None,
+    count: int,
 ) -> Iterator[str]:
     verdict = judged.verdict
     yield f"{entry}  {verdict.verdict.value}" + (f"  {verdict.reason}" if verdict.reason else "")
+    if lost:
+        yield from lost
+        yield "The verdict and the rows are those that the screen recorded; kernels of which a side is lost are not compared."
     numbered = {id(shown.row): shown for shown in rows}
     told: set[tuple[object, ...]] = set()
     first_broken = count + 1
@@ -204,10 +213,11 @@ def _launch_lines(launch: Launch, before: Kernel | None, after: Kernel | None) -
     if configuration:
         yield f"      configuration {configuration}"
     if launch.unmatched is None:
-        names = order_stages(stage.name for kernel in (before, after) if kernel for stage in kernel.stages)
+        recorded = [stage.name for kernel in (before, after) if kernel for stage in kernel.stages]
+        names = order_stages(recorded or launch.changed_stages)
         states = [f"{name} {'differs' if name in launch.changed_stages else 'same'}" for name in names]
         only = " (attributes only)" if launch.attributes_only else ""
-        yield f"      {', '.join(states)}{only}"
+        yield f"      {', '.join(states) or 'no stage differs'}{only}"
         yield f"      converts {launch.converts_before} before, {launch.converts_after} after"
         shared = [kernel.shared_bytes for kernel in (before, after) if kernel]
         if len(set(shared)) > 1:
@@ -220,6 +230,8 @@ def _launch_lines(launch: Launch, before: Kernel | None, after: Kernel | None) -
 def _row_diffs(shown: ShownRow, stage: str | None, told: set[tuple[object, ...]]) -> Iterator[str]:
     for launch, before, after in shown.matches:
         if before is None or after is None:
+            if launch.unmatched is None:
+                yield f"    {launch.identity.name}: what it compiled to is lost, see above"
             continue
         name = stage or next(iter(launch.changed_stages), None)
         left, right = (before.stage(name), after.stage(name)) if name else (None, None)

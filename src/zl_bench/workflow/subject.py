@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,12 +12,23 @@ from zl_bench.analysis.wording import listed
 from zl_bench.backends.base import DeviceBackend
 from zl_bench.backends.vendors import backend_for_target, hidden_cards
 from zl_bench.errors import EnvironmentUnfit, UsageError
-from zl_bench.model import SIDES, BrokenRow, Kernel, NodeVerdict, RowKey, Run, Side, StageText, split_entry
+from zl_bench.model import (
+    SIDES,
+    BrokenRow,
+    JudgedOperator,
+    Kernel,
+    NodeVerdict,
+    RowKey,
+    Run,
+    Side,
+    StageText,
+    split_entry,
+)
 from zl_bench.running.environment import side_environment
 from zl_bench.running.switch import Switch, is_interpreter, parse_switch
 from zl_bench.store.request import ScreenRequest, read_request
 from zl_bench.store.screened import LoadedOperator, load_operator, named_entry
-from zl_bench.workflow.judge import judge_operator
+from zl_bench.workflow.judged_again import judge_again, screen_it_again
 from zl_bench.workflow.plan import seeing
 from zl_bench.workflow.show import numbered_rows
 
@@ -113,13 +124,14 @@ def choose_subject(
         raise UsageError(f"{root} is not the root of a screen: it has no screen.json.")
     entry = named_entry(root, entry)
     loaded = load_operator(root, *split_entry(entry))
-    candidates = list(_candidates(loaded, request.criterion))
-    chosen = _choose(candidates, entry, row, kernel)
+    again = judge_again(root, loaded, request)
+    lost = [*again.lost, screen_it_again(entry, request)] if again.lost else []
+    chosen = _choose(list(_candidates(loaded, again.judged)), entry, row, kernel, lost)
     target = _target(chosen, request)
     switch, backend = parse_switch(request.switch), backend_for_target(target)
     if switch.kind == "build" and python is not None:
         raise UsageError("--python names one interpreter; the two of a build: axis are in the root.")
-    notes: list[str] = []
+    notes = list(again.lost)
     sides: dict[Side, KernelSide] = {}
     for side in SIDES:
         own = chosen.kernels[side]
@@ -143,11 +155,8 @@ def choose_subject(
     )
 
 
-def _candidates(loaded: LoadedOperator, criterion: str) -> Iterator[_Candidate]:
-    judged = judge_operator(loaded.operator, loaded.dtype, loaded.nodes, criterion=criterion, again=loaded.again)
-    runs = {
-        node.node: dict(zip(SIDES, pair, strict=True)) for node, pair in zip(judged.nodes, loaded.nodes, strict=True)
-    }
+def _candidates(loaded: LoadedOperator, judged: JudgedOperator) -> Iterator[_Candidate]:
+    runs = {node.node: {side: loaded.run(node.node, side) for side in SIDES} for node in judged.nodes}
     nodes = {id(row): node.node for node in judged.nodes for row in node.paired}
     shown = numbered_rows(loaded, judged.nodes)
     for one in shown:
@@ -177,16 +186,21 @@ def _broken(number: int, broken: BrokenRow, node: NodeVerdict, runs: Mapping[Sid
             yield _Candidate(number, broken.key, kernels, True, runs, broken)
 
 
-def _choose(candidates: list[_Candidate], entry: str, row: int | None, kernel: str | None) -> _Candidate:
+def _choose(
+    candidates: list[_Candidate], entry: str, row: int | None, kernel: str | None, lost: Sequence[str]
+) -> _Candidate:
     there = [one for one in candidates if row is None or one.row == row]
     if not there:
         rows = sorted({str(one.row) for one in candidates}, key=int)
         if not rows:
-            raise UsageError(f"no row of {entry} has a kernel that both sides compiled, or that failed on one.")
-        raise UsageError(
+            what = "is left with" if lost else "has"
+            none = f"no row of {entry} {what} a kernel that both sides compiled, or that failed on one."
+            raise UsageError(" ".join([none, *lost]))
+        others = (
             f"{entry} has no row {row} with a kernel on both sides, or with one that failed to compile on one: rows "
             f"{listed(rows, shown=20)} have. `zl-bench show` lists them."
         )
+        raise UsageError(" ".join([others, *lost]))
     if kernel is not None and kernel.isdigit():
         own = [one for one in there if one.row == there[0].row]
         if not 1 <= int(kernel) <= len(own):

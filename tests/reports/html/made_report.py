@@ -109,6 +109,7 @@ def operator(entry: str, verdict: str = "IR_CHANGED", rows: tuple[RowView, ...] 
         first_stage="ttgir" if verdict == "IR_CHANGED" else "-", machine_code="differs" if verdict == "IR_CHANGED" else "-",
         pins="none", seconds=1.5, speed=speed,
         speed_verdicts=tuple((word, found[word]) for word in SPEEDS if word in found), rows=rows, problems=problems,
+        first_failure=reason if verdict == "BROKEN" else "",
     )  # fmt: skip
 
 
@@ -160,7 +161,8 @@ def report(*operators: OperatorView, kernels: tuple[KernelView, ...] = (), measu
         operators=operators, kernels=kernels, not_covered=(NotCovered("fft", "no complex dtype for this target"),),
         provenance=Provenance(
             tool_version="0.1.0", started="2026-12-02T10:00:00+00:00", root="ab_pipeline_2026", suite="builtin",
-            suite_folder="suites/builtin", suite_hash="cd" * 32, sides=(side("before"), side("after")),
+            suite_folder="suites/builtin", suite_hash="cd" * 32, suite_revision=NOT_RECORDED,
+            sides=(side("before"), side("after")),
             cards=(CardProvenance("NVIDIA H200", "GPU-1", "0000:01:00.0", "580.1", NOT_RECORDED, NOT_RECORDED, "nobody"),),
             environment_differences=(("ZL_DROP", "", "pipeline"),), pins="tuned before, replayed after",
         ),

@@ -69,6 +69,37 @@ def test_the_answer_and_the_picture_come_first(browser: Browser, tmp_path: Path)
     assert browser.run("document.querySelector('canvas').width > 400")
 
 
+@pytest.mark.parametrize("width", [1280, 380])
+def test_the_list_says_in_one_line_why_an_operator_is_broken(browser: Browser, tmp_path: Path, width: int) -> None:
+    browser.size(width, 900, mobile=width < 500)
+    view = read_report(RECORDED)
+    shown(browser, tmp_path, (view, Differences()))
+    failure = "document.querySelector('.line.failing .c-failure')"
+    assert browser.run("document.querySelectorAll('.c-failure').length") == 1
+    assert browser.run(f"{failure}.textContent") == view.operators[0].first_failure
+    assert browser.run(f"{failure}.title") == view.operators[0].reason
+    assert browser.run(f"{failure}.scrollWidth > {failure}.clientWidth"), "clipped"
+    assert browser.run(f"{failure}.clientHeight") < 25
+    boxes = "[...document.querySelectorAll('.line')].map((one) => one.getBoundingClientRect())"
+    assert browser.run(f"{boxes}.every((box, place, all) => !place || Math.abs(box.top - all[place - 1].bottom) < 1)")
+    assert browser.run(f"{boxes}[0].bottom >= {failure}.getBoundingClientRect().bottom")
+    assert browser.run("document.documentElement.scrollWidth") == width
+    cells = browser.run("['changed', 'converts'].map((key) => document.querySelector(`.line .c-${key}`).textContent)")
+    assert cells == ["-", "-"], "no row of it was compared"
+
+
+def test_commands_in_own_sentences_are_code(browser: Browser, tmp_path: Path) -> None:
+    shown(browser, tmp_path, (read_report(RECORDED), Differences()))
+    assert browser.run("[...document.querySelectorAll('.words code')].map((one) => one.textContent)") == [
+        "zl-bench show", "zl-bench ops",
+    ]  # fmt: skip
+    assert "`" not in browser.run("document.querySelector('.words').textContent")
+    browser.run(
+        "document.querySelector('.line:nth-child(2) .badge').dispatchEvent(new Event('mouseover', {bubbles: true}))"
+    )
+    assert browser.run("document.querySelector('#tooltip code').textContent") == "zl-bench show"
+
+
 def test_filters(browser: Browser, tmp_path: Path) -> None:
     shown(browser, tmp_path, small())
     assert browser.run(ENTRIES) == ["mm", "copy", "add", "view", "fft"]
@@ -206,6 +237,13 @@ def test_a_phone(browser: Browser, tmp_path: Path) -> None:
     shown(browser, tmp_path, small())
     wide = "document.documentElement.scrollWidth"
     assert browser.run(wide) == 380
+    overlap = """[...document.querySelectorAll('.line')].some((line) => {
+      const boxes = [...line.querySelectorAll(':scope > .c-verdict, :scope > .c-changed, :scope > .c-failure, .ratio')]
+        .map((one) => one.getBoundingClientRect()).filter((box) => box.width);
+      return boxes.some((one, place) => boxes.slice(place + 1).some((other) =>
+        one.left < other.right - 1 && other.left < one.right - 1 && one.top < other.bottom - 1 && other.top < one.bottom - 1));
+    })"""
+    assert not browser.run(overlap)
     browser.click(".line:nth-child(2) .open")
     browser.wait("document.querySelector('dialog .row')")
     browser.click("dialog .row summary")

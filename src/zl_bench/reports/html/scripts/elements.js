@@ -15,6 +15,9 @@ const drawn = (tag, attributes, ...children) =>
   filled(document.createElementNS("http://www.w3.org/2000/svg", tag), attributes, children);
 // Names come from suites: whatever they hold turns no text around them.
 const name = (text) => element("bdi", {}, text);
+// A sentence of the tool's own: the commands that it names in backticks are code. Whatever was recorded is not put through this.
+const asSentence = (sentence) =>
+  String(sentence || "").split(/`(zl-bench[^`]*)`/).map((part, place) => (place % 2 ? element("code", {}, part) : part));
 
 function readable(value) {
   if (value === null || value === undefined) return "-";

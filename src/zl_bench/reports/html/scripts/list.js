@@ -21,13 +21,15 @@ const atStage = (one) => (one.first_stage === "-" ? "" : one.first_stage);
 const marked = (row) => badge(row.verdict) || (row.changed === null ? "" : row.changed ? "changed" : "same");
 
 const MOST_PRINTED = 2000;
+// Pixels of a line, and of the one below it that says what failed in a broken operator; the style has the same.
+const LINE_HEIGHT = 36, NARROW_LINE_HEIGHT = 66, FAILURE_HEIGHT = 22;
 
 // Each column: its key, its title, its width, what it is sorted by, what it shows, and when it is there at all.
 const COLUMNS = {
   operators: [
     ["name", "operator", "minmax(11rem,1.6fr)", (one) => one.entry.toLowerCase(), (one) => name(one.entry), true],
     ["verdict", "verdict", "9.2rem", (one) => one.place, (one) => [badge(one.verdict), one.status === "complete" || !one.status ? "" : element("small", {}, ` ${one.status}`)], screened],
-    ["changed", "changed rows", "5.6rem", (one) => one.changed_rows, (one) => (one.row_count ? `${one.changed_rows}/${one.row_count}` : ""), screened],
+    ["changed", "changed rows", "5.6rem", (one) => one.changed_rows, (one) => (one.row_count ? `${one.changed_rows}/${one.row_count}` : element("span", { class: "nothing" }, "-")), screened],
     ["converts", "converts", "6.4rem", (one) => one.converts_after - one.converts_before, (one) => (one.kernel_count ? converts(one) : "-"), screened],
     ["stage", "first stage", "5rem", (one) => atStage(one), atStage, screened],
     ["code", "machine code", "5.6rem", (one) => one.machine_code, (one) => one.machine_code, screened],
@@ -115,29 +117,41 @@ function list(open) {
     refresh();
   }
 
+  const failureOf = (item) => (state.mode === "operators" && item.first_failure) || "";
   let drawnFrom = -1, drawnTo = -1;
+  let tops = [0]; // of each line that is shown, and the end of the last
+  const firstBelow = (y) => {
+    const found = tops.findIndex((top) => top > y);
+    return found < 0 ? tops.length : found;
+  };
   let whole = false; // on paper, where nothing can be scrolled into view
   function draw() {
-    const height = NARROW.matches ? 66 : 36;
-    body.style.height = whole ? "auto" : `${shown.length * height}px`;
+    if (drawnFrom < 0) {
+      const height = NARROW.matches ? NARROW_LINE_HEIGHT : LINE_HEIGHT;
+      tops = [0];
+      for (const item of shown) tops.push(tops.at(-1) + height + (failureOf(item) ? FAILURE_HEIGHT : 0));
+    }
+    body.style.height = whole ? "auto" : `${tops.at(-1)}px`;
     table.classList.toggle("whole", whole);
     const above = -body.getBoundingClientRect().top;
-    const from = whole ? 0 : Math.max(0, Math.floor(above / height) - 8);
-    const to = whole ? shown.length : Math.min(shown.length, Math.ceil((above + innerHeight) / height) + 8);
+    const from = whole ? 0 : Math.max(0, firstBelow(above) - 9);
+    const to = whole ? shown.length : Math.min(shown.length, firstBelow(above + innerHeight) + 8);
     if (from === drawnFrom && to === drawnTo) return;
     [drawnFrom, drawnTo] = [from, to];
-    body.replaceChildren(...shown.slice(from, to).map((item, place) => line(item, from + place, height)));
+    body.replaceChildren(...shown.slice(from, to).map((item, place) => line(item, from + place, tops[from + place])));
     if (!shown.length) body.replaceChildren(element("p", { class: "empty" }, items[state.mode].length ? "Nothing fits these filters." : "There is nothing here."));
   }
 
-  function line(item, place, height) {
+  function line(item, place, top) {
+    const failure = failureOf(item);
     const chosen = state.mode === "operators" ? [item.place] : [item.operator, item.place];
     return element(
       "div",
-      { role: "row", class: "line", "aria-rowindex": place + 2, style: `top:${place * height}px`, onclick: (event) => event.target.closest("button.open") || open(...chosen) },
+      { role: "row", class: failure ? "line failing" : "line", "aria-rowindex": place + 2, style: `top:${top}px`, onclick: (event) => event.target.closest("button.open") || open(...chosen) },
       columns.map(([key, , , , shows]) =>
         element("div", { role: "cell", class: `c-${key}` },
           key === "name" ? element("button", { type: "button", class: "open", onclick: () => open(...chosen) }, shows(item)) : shows(item))),
+      failure ? element("div", { role: "cell", class: "c-failure", "aria-colspan": columns.length, title: item.reason }, failure) : null,
     );
   }
 

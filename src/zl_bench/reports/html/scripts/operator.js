@@ -98,8 +98,8 @@ function operatorSheet(around) {
 
   function content(operator, details) {
     const facts = [
-      ["rows changed", operator.verdict ? `${operator.changed_rows} of ${operator.row_count}` : ""], ["kernels", operator.verdict ? operator.kernel_count : ""],
-      ["convert_layout", operator.kernel_count ? converts(operator) : ""], ["first stage that differs", atStage(operator)],
+      ["rows changed", !operator.verdict ? "" : operator.row_count ? `${operator.changed_rows} of ${operator.row_count}` : "-"], ["kernels", operator.verdict ? operator.kernel_count : ""],
+      ["convert_layout", operator.kernel_count ? converts(operator) : operator.verdict ? "-" : ""], ["first stage that differs", atStage(operator)],
       ["machine code", operator.machine_code === "-" ? "" : operator.machine_code], ["pins", operator.pins],
       ["outputs", operator.numerics === "n/a" ? "" : operator.numerics], ["status", operator.status],
     ].filter(([, value]) => value !== "" && value !== null);

@@ -10,7 +10,7 @@ function bar(title, entries, pick) {
       { class: "segments", "aria-hidden": "true" },
       entries.map((entry) =>
         element("span", {
-          class: `segment ${lookOf(entry.verdict).tone}`,
+          class: `segment says ${lookOf(entry.verdict).tone}`,
           style: `flex-grow:${entry.count / total}`,
           "data-tip": `${entry.count} ${entry.verdict}. ${entry.sentence}`,
           onclick: () => pick(entry.verdict),
@@ -26,7 +26,7 @@ function bar(title, entries, pick) {
           {},
           element(
             "button",
-            { type: "button", "data-tip": entry.sentence, onclick: () => pick(entry.verdict) },
+            { type: "button", class: "says", "data-tip": entry.sentence, onclick: () => pick(entry.verdict) },
             element("span", { class: `key ${lookOf(entry.verdict).tone}`, "aria-hidden": "true" }, lookOf(entry.verdict).sign),
             element("b", {}, entry.count.toLocaleString("en")),
             ` ${entry.verdict}`,

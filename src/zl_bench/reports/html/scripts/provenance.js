@@ -34,20 +34,20 @@ function provenance() {
   const { provenance: origin, reproduction, screen, measure } = report;
   const facts = [
     ["root", origin.root], ["started", origin.started], ["tool", origin.tool_version], ["suite", origin.suite], ["its folder", origin.suite_folder],
-    ["its hash", origin.suite_hash], ["pins", origin.pins],
+    ["its commit", origin.suite_revision], ["its hash", origin.suite_hash], ["pins", origin.pins],
   ].filter(([, value]) => value);
   const notes = [...report.notes, ...(measure ? measure.notes : []), ...(screen ? screen.shapes : []), report.differences_note].filter(Boolean);
   const words = [...counts.map((count) => [count.verdict, count.sentence])];
   const part = (title, ...content) => element("section", { class: "part" }, element("h2", {}, title), ...content);
-  const missing = report.not_covered.map((entry) => element("li", {}, element("b", {}, name(entry.subject)), ": ", entry.why));
+  const missing = report.not_covered.map((entry) => element("li", {}, element("b", {}, name(entry.subject)), ": ", asSentence(entry.why)));
   const parts = [
     part("How to read it",
-      element("p", {}, [screen && screen.axis, screen && screen.finding, screen && screen.basis, measure && measure.basis, measure && measure.placebo_line, measure && measure.words].filter(Boolean).map((said) => [said, " "])),
-      element("dl", { class: "words" }, words.map(([word, said]) => [element("dt", {}, badge(word)), element("dd", {}, said)]))),
+      element("p", {}, [screen && screen.axis, screen && screen.finding, screen && screen.basis, measure && measure.basis, measure && measure.placebo_line, measure && measure.words].filter(Boolean).map((sentence) => [asSentence(sentence), " "])),
+      element("dl", { class: "words" }, words.map(([word, sentence]) => [element("dt", {}, badge(word)), element("dd", {}, asSentence(sentence))]))),
     part("What was not covered",
       missing.length ? element("ul", { class: "problems" }, missing.slice(0, SOME)) : element("p", { class: "quiet" }, "Nothing that was asked for is missing."),
       missing.length > SOME ? element("details", {}, element("summary", {}, `${missing.length - SOME} more`), element("ul", { class: "problems" }, missing.slice(SOME))) : ""),
-    notes.length ? part("Notes", element("ul", {}, notes.map((note) => element("li", {}, note)))) : null,
+    notes.length ? part("Notes", element("ul", {}, notes.map((note) => element("li", {}, asSentence(note))))) : null,
     part("Reproduce it",
       reproduction.commands.length ? [element("p", { class: "quiet" }, reproduction.exact ? "As it was typed; secrets are hashed." : "Put together from what was recorded."), copied(reproduction.commands.join("\n"))] : null,
       reproduction.environment.length ? grid(["variable", "before", "after"], reproduction.environment) : null,

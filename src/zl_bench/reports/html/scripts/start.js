@@ -24,10 +24,10 @@ function themes() {
 
 function warnings() {
   const { measure, screen } = report;
-  const said = [];
-  if (measure && !measure.trusted) said.push(["UNTRUSTED", `${measure.untrusted.join("; ")}. No speed-up of this measure can be believed.`]);
-  if (screen && ["dead", "not shown live"].includes(screen.axis_state)) said.push([screen.axis_state, screen.axis]);
-  document.getElementById("warnings").append(...said.map(([word, text]) => element("p", { class: "warning" }, element("b", {}, `! ${word}`), ` ${text}`)));
+  const told = [];
+  if (measure && !measure.trusted) told.push(["UNTRUSTED", `${measure.untrusted.join("; ")}. No speed-up of this measure can be believed.`]);
+  if (screen && ["dead", "not shown live"].includes(screen.axis_state)) told.push([screen.axis_state, screen.axis]);
+  document.getElementById("warnings").append(...told.map(([word, text]) => element("p", { class: "warning" }, element("b", {}, `! ${word}`), " ", asSentence(text))));
   const basis = [measure && measure.basis, measure && measure.placebo_line, !measure && screen && screen.basis].filter(Boolean);
   document.getElementById("basis").append(basis.join(" "));
 }

@@ -21,7 +21,8 @@ function tipOf(event) {
   const box = owner.getBoundingClientRect();
   const strong = owner.dataset.tipTitle;
   const lines = owner.dataset.tip;
-  showTip(strong ? [element("code", {}, strong), element("p", {}, lines)] : lines, box.left + box.width / 2, box.bottom - 8);
+  const shown = owner.matches(".says") ? asSentence(lines) : lines;
+  showTip(strong ? [element("code", {}, strong), element("p", {}, lines)] : shown, box.left + box.width / 2, box.bottom - 8);
 }
 for (const kind of ["mouseover", "focusin", "click"]) document.addEventListener(kind, tipOf);
 document.addEventListener("keydown", (event) => event.key === "Escape" && hideTip());

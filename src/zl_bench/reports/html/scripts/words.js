@@ -23,7 +23,7 @@ function badge(verdict) {
   const look = lookOf(verdict);
   return element(
     "span",
-    { class: `badge ${look.tone}`, "data-tip": meaningOf.get(verdict) },
+    { class: `badge says ${look.tone}`, "data-tip": meaningOf.get(verdict) },
     element("span", { class: "sign", "aria-hidden": "true" }, look.sign),
     verdict,
   );
