@@ -15,7 +15,7 @@ import pandas
 import pytest
 
 from tests.reports import simulated_measures as simulated
-from tests.reports.test_report import GOLDEN, MEASURED, RECORDED
+from tests.reports.test_report import FLAGGEMS, GOLDEN, MEASURED, RECORDED
 from zl_bench.analysis.axis import AxisState
 from zl_bench.model import FailedRow, OneSidedRow, RowKey, Verdict
 from zl_bench.reports.csv_files import KERNEL_COLUMNS, PERFORMANCE_COLUMNS, kernels_csv, performance_csv
@@ -104,7 +104,7 @@ def test_a_row_that_broke_keeps_one_line_and_one_key_when_it_is_measured_later_o
     assert {row["failed_side"] for row in rows} == {"after"}
 
 
-@pytest.mark.parametrize("root", [RECORDED, MEASURED], ids=lambda root: root.name)
+@pytest.mark.parametrize("root", [RECORDED, FLAGGEMS, MEASURED], ids=lambda root: root.name)
 @pytest.mark.parametrize(("name", "render"), [("performance", performance_csv), ("kernels", kernels_csv)])
 def test_csv_of_a_recorded_root(root: Path, name: str, render: Callable[[ReportView], str]) -> None:
     golden = GOLDEN / f"{root.name}.{name}.csv"

@@ -29,6 +29,8 @@ DATA = Path(__file__).parent / "data"
 GOLDEN = DATA / "golden"
 RECORDED = DATA / "recorded_screen"
 """Made by data/make.py: five operators of the built-in suite without the pass accelerate_matmul, for cuda:90."""
+FLAGGEMS = DATA / "recorded_flaggems"
+"""Made likewise: five of FlagGems' operators without that pass, one of every verdict."""
 MEASURED = DATA / "recorded_measure"
 """Made likewise: two of FlagGems' operators on an H200, measured in two rounds. Both sides are the same: all are placebos."""
 
@@ -289,6 +291,12 @@ def test_names_are_shown_as_they_are(tmp_path: Path) -> None:
 def test_markdown_of_simulated_measures(make: Callable[[Path], Path], tmp_path: Path) -> None:
     name = make.__name__
     assert markdown.render(read_report(make(tmp_path / name))) == (GOLDEN / f"{name}.md").read_text(encoding="utf-8")
+
+
+def test_markdown_of_a_screen_of_flaggems_with_every_verdict() -> None:
+    view = read_report(FLAGGEMS)
+    assert [one.verdict for one in view.operators] == ["BROKEN", "IR_CHANGED", "NO_IR_DIFF", "NO_KERNEL", "NO_ROWS"]
+    assert markdown.render(view) == (GOLDEN / "recorded_flaggems.md").read_text(encoding="utf-8")
 
 
 def test_markdown_of_a_recorded_screen(screened: ReportView) -> None:

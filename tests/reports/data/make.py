@@ -1,12 +1,18 @@
 r"""Makes a recorded root of the tests of reports out of a real one, small and without the machine's names, and its goldens.
 
     python tests/reports/data/make.py recorded_screen ROOT
+    python tests/reports/data/make.py recorded_flaggems ROOT
     python tests/reports/data/make.py recorded_measure ROOT
 
 recorded_screen: ROOT is what this leaves, with Triton 3.6, whose compiler then fails on the operands of matmul:float16:
 
     zl-bench screen --switch pass:accelerate_matmul --target cuda:90 --root ROOT \
         matmul:float16 matmul:float32 vector_add aten_addcmul vector_add:complex64
+
+recorded_flaggems: the same of FlagGems, every verdict once:
+
+    zl-bench screen --suite flaggems --checkout … --switch pass:accelerate_matmul --target cuda:90 --root ROOT \
+        linear:float16 benchmark/test_mm.py::test_mm_self_transpose_benchmark:float32 relu:float16 alias:float16 abs:float64
 
 recorded_measure: ROOT was screened and measured on a real card, and may have more operators than are kept. This one was, on an
 H200, a null control in two rounds, its root unpacked where it was never made:
@@ -31,8 +37,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from zl_bench.model import SIDES, Side, split_entry
 from zl_bench.reports import markdown
 from zl_bench.reports.csv_files import kernels_csv, performance_csv
+from zl_bench.store.layout import operator_folder
 from zl_bench.workflow.report import read_report
 
 HERE = Path(__file__).parent
@@ -50,6 +58,12 @@ RECORDINGS = {
     "recorded_screen": Recording(
         ("matmul:float16", "matmul:float32", "vector_add", "aten_addcmul", "vector_add:complex64"),
         {"vector_add": ("ttir", "ttgir", "llir", "ptx", "cubin"), "matmul:float32": ("ttgir",)},
+    ),
+    "recorded_flaggems": Recording(
+        (
+            *("linear:float16", "benchmark/test_mm.py::test_mm_self_transpose_benchmark:float32"),
+            *("relu:float16", "alias:float16", "abs:float64"),
+        )
     ),
     "recorded_measure": Recording(("softmax:float16", "flip:float16"), {"softmax:float16": ("ttgir", "cubin")}),
 }
@@ -81,8 +95,8 @@ def main(name: str, root: Path) -> None:
     for file in (file for file in ROOT_RECORDS if (root / file).exists()):
         records = (one for one in _records(root / file) if kept(one.get("entry", recording.operators[0])))
         _write(made / file, (_of_operators(one, kept) for one in records), places)
-    for entry, side in ((entry, side) for entry in recording.operators for side in ("before", "after")):
-        source = root / f"{entry.replace(':', '.')}_{side}"
+    for entry, side in ((entry, side) for entry in recording.operators for side in SIDES):
+        source = _folder(root, entry, side)
         target = made / source.name
         target.mkdir()
         if entry in recording.stages:
@@ -99,7 +113,7 @@ def main(name: str, root: Path) -> None:
 
 def _places(root: Path, name: str, request: Mapping[str, Any], entry: str) -> dict[str, str]:
     """What stands for the machine's own names: of the root as it was made, the environment, the checkout and the cards."""
-    folder = root / f"{entry.replace(':', '.')}_before"
+    folder = _folder(root, entry, "before")
     (given,) = _records(folder / "input.json")
     (begin, *_) = _events(folder, "begin")
     suite = Path(request["extra"]["suite folder"])
@@ -112,6 +126,11 @@ def _places(root: Path, name: str, request: Mapping[str, Any], entry: str) -> di
         checkout: _of_length("/opt/zl", len(checkout)),
         **{card["uuid"]: f"GPU-{index}" for index, card in enumerate(request["cards"] or ())},
     }
+
+
+def _folder(root: Path, entry: str, side: Side) -> Path:
+    operator, dtype = split_entry(entry)
+    return operator_folder(root, operator, dtype, side)
 
 
 def _of_operators(record: Mapping[str, Any], kept: Callable[[str], bool]) -> dict[str, Any]:

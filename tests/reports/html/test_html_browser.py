@@ -20,7 +20,7 @@ CHROMIUM = find_chromium()
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine (ZL_BENCH_CHROMIUM names one)")
 
 DATA = Path(__file__).parents[1] / "data"
-RECORDED, MEASURED = DATA / "recorded_screen", DATA / "recorded_measure"
+RECORDED, FLAGGEMS, MEASURED = (DATA / f"recorded_{name}" for name in ("screen", "flaggems", "measure"))
 ENTRIES = "[...document.querySelectorAll('#list .line .open')].map((one) => one.textContent)"
 
 
@@ -86,6 +86,17 @@ def test_the_list_says_in_one_line_why_an_operator_is_broken(browser: Browser, t
     assert browser.run("document.documentElement.scrollWidth") == width
     cells = browser.run("['changed', 'converts'].map((key) => document.querySelector(`.line .c-${key}`).textContent)")
     assert cells == ["-", "-"], "no row of it was compared"
+
+
+def test_a_screen_of_flaggems_with_every_verdict(browser: Browser, tmp_path: Path) -> None:
+    view = read_report(FLAGGEMS)
+    shown(browser, tmp_path, (view, read_differences(FLAGGEMS, view)))
+    assert browser.run(ENTRIES) == [
+        "linear:float16", "benchmark/test_mm.py::test_mm_self_transpose_benchmark:float32", "relu:float16",
+        "alias:float16", "abs:float64",
+    ]  # fmt: skip
+    badges = "[...document.querySelectorAll('#list .line .badge')].map((one) => one.textContent.slice(1))"
+    assert browser.run(badges) == ["BROKEN", "IR_CHANGED", "NO_IR_DIFF", "NO_KERNEL", "NO_ROWS"]
 
 
 def test_commands_in_own_sentences_are_code(browser: Browser, tmp_path: Path) -> None:
