@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import csv
 import json
+import shutil
+import subprocess
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pyperf import BenchmarkSuite
 
 from tests.analysis.made_rounds import key, row
 from zl_bench.analysis.rounds import RoundMedian
-from zl_bench.model import RowKey, Side
+from zl_bench.model import SIDES, RowKey, Side
 from zl_bench.reports.exports import _go_name, _plain_name, benchfmt, google_benchmark, pyperf, row_names
 
 SOFTMAX = key("[4096, 4096]", "softmax")
@@ -78,14 +82,28 @@ def test_pyperf_has_a_run_per_round_in_seconds() -> None:
 
 
 def test_pyperf_itself_reads_it(tmp_path: Path) -> None:
-    tool = pytest.importorskip("pyperf")
     path = tmp_path / "before.json"
     path.write_text(pyperf(of("before"), keys()))
-    suite = tool.BenchmarkSuite.load(str(path))
+    suite = BenchmarkSuite.load(str(path))
     assert suite.get_benchmark_names() == ["mm float32 64", "softmax float16 [4096, 4096]"]
     found = suite.get_benchmark("softmax float16 [4096, 4096]")
     assert found.get_values() == (3.73e-05, 3.75001e-05, 3.74e-05)
     assert (found.get_unit(), found.get_nrun()) == ("second", 3)
+
+
+@pytest.mark.skipif(shutil.which("benchstat") is None, reason="Go's benchstat is not on PATH")
+def test_benchstat_itself_reads_it(tmp_path: Path) -> None:
+    for side in SIDES:
+        (tmp_path / side).write_text(benchfmt(of(side), keys()), encoding="utf-8")
+    command = ["benchstat", "-format", "csv", str(tmp_path / "before"), str(tmp_path / "after")]
+    found = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    told = {
+        line[0]: (float(line[1]), float(line[3])) for line in csv.reader(found.splitlines()) if line[0][:4] == "Row/"
+    }
+    assert told == {
+        "Row/operator=mm/dtype=float32/detail=64": (0.0015, 0.0015),
+        "Row/operator=softmax/dtype=float16/detail=[4096,_4096]": pytest.approx((3.74e-05, 3.61e-05)),
+    }
 
 
 def test_the_order_of_the_lines_says_nothing() -> None:
