@@ -201,11 +201,11 @@ def _noted(verdict: OperatorVerdict, findings: Sequence[ShapeFinding]) -> Operat
 
 def _told_with(finding: ShapeFinding, findings: Sequence[ShapeFinding]) -> str:
     """What a finding says: together with all that say the same of other operators where nothing ran, as one test has many."""
+    if not finding.told:
+        return ""
     alike = [
         other for other in findings if other.told and (other.outcome, other.asked) == (finding.outcome, finding.asked)
     ]
-    if not finding.told:
-        return ""
     if finding.outcome == "not reached":
         return _failed_on(finding.asked, [other.operator for other in alike])
     if finding.outcome == "no key" and not finding.emitted:

@@ -8,7 +8,6 @@ Whole numbers with an empty cell among them become fractions in pandas, unless a
 from __future__ import annotations
 
 import csv
-import hashlib
 import io
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TypeAlias
@@ -74,7 +73,7 @@ def _lines(one: OperatorView) -> Iterator[dict[str, Cell]]:
         yield _performance(one, lost.row) | _problem(lost)
     if not one.rows and not one.uncompared:
         yield {
-            "row_key": f"o{hashlib.sha256(one.entry.encode()).hexdigest()[:16]}",
+            "row_key": one.key,
             "entry": one.entry,
             "operator": one.operator,
             "ordinal": 0,

@@ -334,6 +334,8 @@ class OperatorView:
     """(verdict of rows, how many), in the order of the verdicts."""
     rows: tuple[RowView, ...]
     problems: tuple[ProblemView, ...]
+    key: str = ""
+    """What stands for a row's key where it has none, in the line of a table that is about the operator itself."""
     uncompared: tuple[UncomparedRow, ...] = ()
     """The rows that the screen could not compare; one that was measured later on is in `rows` as well, by the same key."""
     first_failure: str = ""

@@ -27,6 +27,13 @@ class JudgedAgain:
 
     judged: JudgedOperator
     lost: tuple[str, ...] = ()
+    advice: str = ""
+    """How to come by what is lost."""
+
+    @property
+    def told(self) -> tuple[str, ...]:
+        """What is lost and what to do, a sentence or two each; nothing where nothing is lost."""
+        return (*self.lost, self.advice) if self.lost else ()
 
 
 def judge_again(
@@ -54,7 +61,8 @@ def judge_again(
                 for side in SIDES
                 for what in _lost(root, loaded, node, side, prints)
             )
-            return JudgedAgain(_as_the_runs_lie(recorded, loaded), lost) if lost else JudgedAgain(judged)
+            if lost:
+                return JudgedAgain(_as_the_runs_lie(recorded, loaded), lost, _screen_it_again(loaded, request))
     return JudgedAgain(judged)
 
 
@@ -63,8 +71,8 @@ def lost_its_events(recorded: JudgedOperator, loaded: LoadedOperator) -> bool:
     return any(_lacks_events(loaded.run(node.node, side), node) for node in recorded.nodes for side in SIDES)
 
 
-def screen_it_again(entry: str, request: ScreenRequest | None) -> str:
-    """How to come by an operator's lost records."""
+def _screen_it_again(loaded: LoadedOperator, request: ScreenRequest | None) -> str:
+    entry = join_entry(loaded.operator, loaded.dtype)
     asked = f" This screen was: {request.commands[0]}" if request is not None and request.commands else ""
     return f"Screen {entry} again, into another folder with --root, for what is lost.{asked}"
 

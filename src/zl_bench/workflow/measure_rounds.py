@@ -161,12 +161,11 @@ class Rounds:
 
     def _why_not(self, task: Task) -> str:
         """Why no pair of the task is to be begun, empty if one is."""
-        if self._abandoned(task):
-            return self._abandoned(task)
-        if self._spent:
+        why = self._abandoned(task)
+        if not why and self._spent:
             self.out_of_time = True
             return "not begun: the budget is spent"
-        return ""
+        return why
 
     def _abandoned(self, task: Task) -> str:
         """Why no pair of the task is to be begun, however much time there is; empty if there is no reason."""

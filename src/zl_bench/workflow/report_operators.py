@@ -17,7 +17,7 @@ from zl_bench.reports.report_view import GroupView, OperatorView, ProblemView, R
 from zl_bench.reports.view import operator_name
 from zl_bench.store.screened import LoadedOperator
 from zl_bench.workflow.report_rounds import MeasuredRoot
-from zl_bench.workflow.report_rows import KernelTable, measured_row, nothing_but, row_views
+from zl_bench.workflow.report_rows import KernelTable, measured_row, nothing_but, operator_key_text, row_views
 
 RowProblem = Literal["broken", "failed", "one side only"]
 
@@ -54,6 +54,7 @@ def operator_view(
         speed_verdicts=_speed_verdicts(rows),
         rows=rows,
         problems=tuple(problem for node in judged.nodes for problem in _problems(node)),
+        key=operator_key_text(operator_name(verdict)),
         uncompared=tuple(row for node in judged.nodes for row in _uncompared(node)),
         first_failure=_first_failure([broken for node in judged.nodes for broken in node.broken]),
     )

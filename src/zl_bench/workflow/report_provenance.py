@@ -37,6 +37,7 @@ def provenance(
     """Of a root. `loaded` are the screen's runs that it still has, `measured` are its rounds."""
     extra = request.extra if request is not None else {}
     rounds = measured.header if measured is not None else {}
+    runs = list(_runs(loaded))
     builds: dict[str, Any] = {
         side: extra.get(f"{side} Triton") or _mapping(rounds.get("builds")).get(side) for side in SIDES
     }
@@ -48,10 +49,10 @@ def provenance(
         suite_folder=told(extra.get("suite folder")),
         suite_hash=told(extra.get("suite's files")),
         suite_revision=told(request.revision if request is not None else None),
-        sides=tuple(_side(side, [run for run in _runs(loaded) if run.side == side], builds) for side in SIDES),
-        cards=tuple(cards_of(root, request, list(_runs(loaded)), measured)),
+        sides=tuple(_side(side, [run for run in runs if run.side == side], builds) for side in SIDES),
+        cards=tuple(cards_of(root, request, runs, measured)),
         environment_differences=_environment_differences(loaded),
-        pins=_pins(request, list(_runs(loaded))),
+        pins=_pins(request, runs),
     )
 
 

@@ -43,6 +43,11 @@ def row_key_text(key: RowKey) -> str:
     return f"r{hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:16]}"
 
 
+def operator_key_text(entry: str) -> str:
+    """Likewise for the one line of an operator without any row; no row's key begins so."""
+    return f"o{hashlib.sha256(entry.encode()).hexdigest()[:16]}"
+
+
 def parameters_of(node: str) -> str:
     """What a node has in brackets: the parameters of its test."""
     name = node.rpartition("::")[2]

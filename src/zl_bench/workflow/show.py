@@ -35,7 +35,7 @@ from zl_bench.store.screen import ScreenRecord
 from zl_bench.store.screened import LoadedOperator, load_operator, named_entry, screened_entries
 from zl_bench.suites.shape_file import read_asked
 from zl_bench.workflow.judge import read_stage
-from zl_bench.workflow.judged_again import judge_again, screen_it_again
+from zl_bench.workflow.judged_again import judge_again
 
 Match = tuple[Launch, Kernel | None, Kernel | None]
 
@@ -60,12 +60,11 @@ def show_operator(root: Path, entry: str, row: int | None = None, stage: str | N
     entry = named_entry(root, entry)
     loaded = load_operator(root, *split_entry(entry))
     again = judge_again(root, loaded, request, _asked_shapes(root, request))
-    lost = [*again.lost, screen_it_again(entry, request)] if again.lost else []
     rows = numbered_rows(loaded, again.judged.nodes)
     chosen = _choose(rows, row, entry)
     if stage is not None:
-        _require_stage(chosen, stage, lost)
-    return _lines(entry, again.judged, lost, chosen, row, stage, len(rows))
+        _require_stage(chosen, stage, again.told)
+    return _lines(entry, again.judged, again.told, chosen, row, stage, len(rows))
 
 
 def show_root(root: Path) -> Iterator[str]:

@@ -28,7 +28,7 @@ from zl_bench.running.environment import side_environment
 from zl_bench.running.switch import Switch, is_interpreter, parse_switch
 from zl_bench.store.request import ScreenRequest, read_request
 from zl_bench.store.screened import LoadedOperator, load_operator, named_entry
-from zl_bench.workflow.judged_again import judge_again, screen_it_again
+from zl_bench.workflow.judged_again import judge_again
 from zl_bench.workflow.plan import seeing
 from zl_bench.workflow.show import numbered_rows
 
@@ -125,8 +125,7 @@ def choose_subject(
     entry = named_entry(root, entry)
     loaded = load_operator(root, *split_entry(entry))
     again = judge_again(root, loaded, request)
-    lost = [*again.lost, screen_it_again(entry, request)] if again.lost else []
-    chosen = _choose(list(_candidates(loaded, again.judged)), entry, row, kernel, lost)
+    chosen = _choose(list(_candidates(loaded, again.judged)), entry, row, kernel, again.told)
     target = _target(chosen, request)
     switch, backend = parse_switch(request.switch), backend_for_target(target)
     if switch.kind == "build" and python is not None:

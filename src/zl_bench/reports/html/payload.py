@@ -99,7 +99,7 @@ def _report(view: ReportView, differences: Differences) -> dict[str, Any]:
 
 
 def _operator(entry: OperatorView) -> dict[str, Any]:
-    apart = ("rows", "problems", "uncompared")
+    apart = ("rows", "problems", "key", "uncompared")
     told = {name.name: plain(getattr(entry, name.name)) for name in fields(entry) if name.name not in apart}
     return {
         **told,
